@@ -20,6 +20,7 @@ import { openReadSlots } from "./app/health/pools.ts";
 import { LoopDelay } from "./app/health/process.ts";
 import { CALLBACK_DESCRIPTORS, descriptorsWanted } from "./app/http/connection_bounds.ts";
 import { countDescriptors } from "./app/http/descriptors.ts";
+import { Drain } from "./app/http/drain.ts";
 import { serve } from "./app/http/serve.ts";
 import { Warming } from "./app/http/warming.ts";
 import { ingestSecret, lockDataDir, nodeName, sessionSecret } from "./app/open/data_folder.ts";
@@ -72,7 +73,7 @@ const [database, chains] = await Promise.all([
 ]);
 const { sql } = database;
 await registerWallets(sql, wallet, chains.chains.keys()).catch(refuse);
-const storedNodes = await storeNodes(sql, chains.nodes);
+const storedNodes = await storeNodes(sql, chains.nodes, !development).catch(refuse);
 const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
 const networks = [...chains.chains.keys()];
 const attestation = await openAttestation(sql, wallet, networks, () => signer.wallet());
@@ -122,6 +123,7 @@ const warming = new Warming({
 
 // listens for signals before clients can use up the descriptors that it takes
 const stopped = untilStopped();
+const drain = new Drain();
 // before anything is served: what was handed out in a lost history must not be handed out again
 await engine.history.poll();
 if (await storeDuties(sql, config.duties, newId("aud")) === "locked") {
@@ -154,6 +156,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
   }, doors);
   const deps: ApiDeps = {
     ...health,
+    readiness: () => drain.readiness(health.readiness),
     ...opening.forApi,
     ...callbacks.forApi,
     sql,
@@ -193,7 +196,10 @@ log.info("serving on {url}", { url: server.baseUrl });
 if (server.opsUrl !== null) log.info("health and metrics on {url}", { url: server.opsUrl });
 
 await stopped;
-log.info("stopping");
+log.info("stopping, no longer ready and still serving for {seconds} s", {
+  seconds: config.drainMs / 1_000,
+});
+await drain.run(config.drainMs);
 await server.stop(STOP_MS);
 await close();
 log.info("stopped");

@@ -1138,6 +1138,16 @@ CREATE TABLE hub.failover_network (
 );
 CREATE INDEX failover_network_open ON hub.failover_network USING btree (network) WHERE (compared_at IS NULL);
 
+CREATE TABLE hub.installation (
+  one boolean NOT NULL DEFAULT true,
+  environment text COLLATE "C" NOT NULL,
+  since timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT installation_pkey PRIMARY KEY (one),
+  CONSTRAINT installation_environment_check CHECK ((environment = ANY (ARRAY['development'::text, 'staging'::text, 'production'::text]))),
+  CONSTRAINT installation_one_check CHECK (one)
+);
+CREATE TRIGGER installation_is_kept BEFORE DELETE OR UPDATE ON hub.installation FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+
 CREATE TABLE hub.job (
   name text COLLATE "C" NOT NULL,
   due_at timestamp with time zone NOT NULL,

@@ -9,6 +9,7 @@
 import { readCredentials } from "../development/demo_accounts.ts";
 import { ACCOUNT_VERBS } from "./admin/accounts.ts";
 import { bootstrap } from "./admin/bootstrap.ts";
+import { CALLBACK_VERBS } from "./admin/callbacks.ts";
 import { type Access, type AdminContext, Client, verb } from "./admin/client.ts";
 import { doctorCommand } from "./doctor.ts";
 import { FAILOVER_VERBS } from "./admin/failover.ts";
@@ -26,6 +27,7 @@ const PROGRAM: Program<AdminContext> = {
   verbs: [
     ...ACCOUNT_VERBS,
     ...PAYMENT_VERBS,
+    ...CALLBACK_VERBS,
     ...TREASURY_VERBS,
     ...PLATFORM_VERBS,
     ...FAILOVER_VERBS,

@@ -123,11 +123,41 @@ export async function runProgram<Context>(
     out.log(shown(result));
     return 0;
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    out.error(error.message);
-    return error.code;
+    if (error instanceof Refused) {
+      out.error(error.message);
+      return error.code;
+    }
+    const fault = outsideFault(error);
+    if (fault === null) throw error;
+    out.error(fault);
+    return 1;
   }
 }
+
+/**
+ * A fault of what a command works with, in one line with what mends it; null for a bug, which is shown
+ * with its stack.
+ */
+function outsideFault(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const reason = error.message.replaceAll(/\s+/g, " ").trim();
+  if (error instanceof Deno.errors.PermissionDenied) {
+    return `Cannot go on as this user may not: ${reason}. Run it as the user and with the variables of docs/operations.md`;
+  }
+  if (ONE_LINE_FAULTS.includes(error.name)) return reason;
+  const code = "code" in error ? String(error.code) : "";
+  if (!DATABASE_FAULTS.test(code)) return null;
+  return `Cannot use the database: ${
+    reason || code
+  }. Look at DATABASE_URL, and whether its server runs: deno task admin doctor`;
+}
+
+/** Faults whose message says what mends them. */
+const ONE_LINE_FAULTS = ["OtherEnvironment", "MigrationMismatch", "WalletFault", "UnusableChain"];
+
+/** Codes of the client for connections, and SQLSTATEs: refused, connection, no such database, no right, not ready. */
+const DATABASE_FAULTS =
+  /^(ECONN\w+|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|CONNECT\w*|CONNECTION_\w+|28\w{3}|08\w{3}|3D000|42501|53300|57P\d\d|UNSAFE_SERVER)$/;
 
 /** The arguments and options of a line. @throws {Refused} where they are not those of the verb */
 function parsed<Context>(

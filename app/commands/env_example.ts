@@ -5,7 +5,7 @@
  * @module
  */
 
-import { variableDocs } from "../config/config.ts";
+import { variableDocs } from "../config/variable_docs.ts";
 import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
 
 const HEADER = `# Every variable the service reads; all are optional in development.

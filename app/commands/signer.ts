@@ -6,7 +6,7 @@
  * @module
  */
 
-import { isPaused, pause, resume } from "../../chains/signer/pause_file.ts";
+import { pause, readPause, resume } from "../../chains/signer/pause_file.ts";
 import { loadConfig } from "../config/config.ts";
 import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
 import { connect } from "../../ledger/database/connect.ts";
@@ -73,10 +73,12 @@ async function status(env: Env, out: Output): Promise<number> {
   const stateDir = env.SIGNER_STATE_DIR;
   if (found === null) {
     out.error("The signer does not answer.");
-    if (stateDir && await isPaused(`${stateDir}/paused`)) out.error("It is paused.");
+    const kept = stateDir ? await readPause(`${stateDir}/paused`) : null;
+    if (kept !== null) out.error(pausedLine(kept));
     return 1;
   }
-  out.log(`The signer answers${found.paused ? " and is paused" : ""}; wallet ${found.walletId}.`);
+  out.log(`The signer answers; wallet ${found.walletId}.`);
+  if (found.paused) out.log(pausedLine(found.pauseNote));
   if (!found.reachesDatabase) out.log("It cannot reach its database.");
   for (const asset of found.uncapped) {
     out.log(`Without a cap per transaction and per day: ${asset}`);
@@ -85,6 +87,10 @@ async function status(env: Env, out: Output): Promise<number> {
     out.log(`Signed for in the last 24 hours: ${sum} ${name}`);
   }
   return found.paused || !found.reachesDatabase ? 1 : 0;
+}
+
+function pausedLine(note: string): string {
+  return `It is paused${note === "" ? "" : `: ${note}`}. To sign again: deno task signer resume`;
 }
 
 async function role(name: string, env: Env): Promise<string> {

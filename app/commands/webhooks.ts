@@ -14,7 +14,8 @@ import { wholeNumber } from "./command.ts";
 
 const USAGE = `Usage: deno task webhooks listen [options]
   --port PORT      default 9000; 0 lets the system choose
-  --register       sets the demo merchant's webhook to this endpoint
+  --register       sets the demo merchant's webhook to this endpoint, and puts the
+                   earlier one back when it is stopped
   --data DIR       where the service keeps dev-credentials.json, default ./.data
   --secret SECRET  verifies with this secret instead of the demo merchant's
   --answer STATUS  answers with this status instead of acknowledging, to see retries`;
@@ -63,17 +64,49 @@ async function readCredentials(dataDir: string) {
   }
 }
 
-/** Sets the merchant's webhook. @throws {Error} with a message for the operator */
-async function register(url: string, credentials: z.infer<typeof Credentials>): Promise<void> {
-  const { baseUrl, merchant } = credentials;
+/** The part of a merchant's profile that says where its callbacks go. */
+const Webhook = z.object({ webhookUrl: z.string().nullable(), webhookEnabled: z.boolean() });
+type Webhook = z.infer<typeof Webhook>;
+
+/**
+ * Reads the merchant's webhook, or sets it where one is given.
+ *
+ * @throws {Error} with a message for the operator
+ */
+async function webhook(
+  { baseUrl, merchant }: z.infer<typeof Credentials>,
+  next?: Webhook,
+): Promise<Webhook> {
   const response = await fetch(`${baseUrl}/api/merchants/${merchant.id}`, {
-    method: "PATCH",
+    method: next === undefined ? "GET" : "PATCH",
     headers: { "authorization": merchant.apiKey, "content-type": "application/json" },
-    body: JSON.stringify({ webhookUrl: url, webhookEnabled: true }),
+    ...(next === undefined ? {} : { body: JSON.stringify(next) }),
     signal: AbortSignal.timeout(REGISTER_MS),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`Cannot register the endpoint as the service refuses: ${text}`);
+  return Webhook.parse(JSON.parse(text));
+}
+
+/**
+ * Sets the merchant's webhook to this endpoint until the command receives a signal to stop; then the
+ * earlier one is put back, unless another one was set meanwhile.
+ */
+async function register(url: string, credentials: z.infer<typeof Credentials>): Promise<void> {
+  const earlier = await webhook(credentials);
+  await webhook(credentials, { webhookUrl: url, webhookEnabled: true });
+  const putBack = async () => {
+    try {
+      const { webhookUrl } = await webhook(credentials);
+      if (webhookUrl === url) await webhook(credentials, earlier);
+      console.log(`Put back: ${webhookUrl === url ? earlier.webhookUrl ?? "no URL" : webhookUrl}`);
+      Deno.exit(0);
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error);
+      Deno.exit(1);
+    }
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, putBack);
 }
 
 /** Prints a delivery. */

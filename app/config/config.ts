@@ -19,6 +19,7 @@ import {
   signerFaults,
 } from "./signer.ts";
 import { type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
+import { unknownFaults } from "./unknown.ts";
 import { TREASURY, type TreasuryConfig, treasuryFaults, treasuryOf } from "./treasury.ts";
 import {
   databaseUrl,
@@ -70,6 +71,8 @@ export interface Config {
   /** Address of health and metrics; null: beside the API. */
   readonly ops: { readonly host: string; readonly port: number } | null;
   readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
+  /** Milliseconds between being told to stop and closing the listeners: not ready, still serving. */
+  readonly drainMs: number;
   readonly dataDir: string;
   /** null: the embedded PostgreSQL (development). */
   readonly databaseUrl: Secret | null;
@@ -117,7 +120,7 @@ const publicUrl = urlOf("http:", "https:").refine((text) => {
 }, "has more than scheme, host and path").transform(trimmed);
 
 /** The variables of every network; each name follows the network's symbol and an underscore. */
-const NETWORK = z.object({
+export const NETWORK = z.object({
   NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
     "node base URLs, separated by commas, tried in this order",
   ),
@@ -145,7 +148,11 @@ type NetworkSettings = z.infer<typeof NETWORK>;
 /** Port of health and metrics outside of development, where nothing else is set. */
 const DEFAULT_OPS_PORT = 9_464;
 
-const GENERAL = z.object({
+/** Twice the pause between two looks of a usual load balancer. */
+const DEFAULT_DRAIN_SECONDS = 5;
+
+/** The variables of the service as a whole. */
+export const GENERAL = z.object({
   ENVIRONMENT: oneOf("development", "staging", "production").default("development").describe(
     "development, staging or production; the latter two bring nothing of their own and refuse to start without what is marked *",
   ),
@@ -172,6 +179,9 @@ const GENERAL = z.object({
   ),
   LOG_LEVEL: oneOf("trace", "debug", "info", "warning", "error", "fatal").default("info").describe(
     "trace, debug, info, warning, error or fatal",
+  ),
+  DRAIN_SECONDS: wholeNumber(0, 30).optional().describe(
+    "seconds after SIGTERM for which requests are still served while /readyz answers 503, so that a load balancer looks elsewhere first; 0 in development, otherwise 5",
   ),
   DATA_DIR: z.string().default("./.data").describe(
     "folder of what the service keeps itself: credentials, wallet and database in development",
@@ -225,37 +235,6 @@ const GENERAL = z.object({
   ),
 });
 
-/** One variable, for documentation. */
-export interface VariableDoc {
-  readonly name: string;
-  /** The network it belongs to, null for the others. */
-  readonly network: Network | null;
-  readonly text: string;
-  /** Value when it is not set, as it would be written; null: none. */
-  readonly default: string | null;
-}
-
-/** Every variable the service takes, in the order of documentation. */
-export function variableDocs(): readonly VariableDoc[] {
-  return [
-    ...docsOf(GENERAL.shape, null),
-    ...SERVED_NETWORKS.flatMap((network) => docsOf(NETWORK.shape, network)),
-  ];
-}
-
-function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
-  return Object.entries(shape).map(([key, schema]) => {
-    const { data } = z.safeParse(schema, undefined);
-    const fallback = data === undefined ? "" : String(data);
-    return {
-      name: network === null ? key : `${network}_${key}`,
-      network,
-      text: z.globalRegistry.get(schema)?.description ?? "",
-      default: fallback === "" ? null : fallback,
-    };
-  });
-}
-
 /**
  * Reads the settings.
  *
@@ -267,7 +246,10 @@ export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ""),
   );
-  const faults: string[] = [];
+  const faults = unknownFaults(given, [
+    ...Object.keys(GENERAL.shape),
+    ...NETWORKS.flatMap((network) => Object.keys(NETWORK.shape).map((key) => `${network}_${key}`)),
+  ]);
   const general = parse(GENERAL, given, "", faults);
   const networks = NETWORKS.map((network) =>
     SERVED_NETWORKS.some((served) => served === network)
@@ -369,6 +351,9 @@ function assemble(
       ? null
       : { host: general.OPS_HOST ?? "127.0.0.1", port: general.OPS_PORT ?? DEFAULT_OPS_PORT },
     logLevel: general.LOG_LEVEL,
+    drainMs: 1_000 *
+      (general.DRAIN_SECONDS ??
+        (general.ENVIRONMENT === "development" ? 0 : DEFAULT_DRAIN_SECONDS)),
     dataDir: general.DATA_DIR,
     databaseUrl: general.DATABASE_URL ?? null,
     databasePool: general.DATABASE_POOL,

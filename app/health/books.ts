@@ -21,7 +21,14 @@ export function reconcileReasons(
   reconciler: Pick<Reconciler, "newest" | "overdueMs" | "lookingMs">,
   now: number,
 ): string[] {
-  const reasons = reconciler.newest.filter(({ differences }) => differences > 0).map((report) =>
+  const whole = reconciler.newest.find(({ scope, unchecked }) =>
+    scope === "full" && unchecked === 0
+  );
+  // a full comparison, by hand too, looks at all that the bounded one before it has found
+  const standing = reconciler.newest.filter((report) =>
+    report.scope === "full" || whole === undefined || report.startedAt > whole.startedAt
+  );
+  const reasons = standing.filter(({ differences }) => differences > 0).map((report) =>
     `the ${report.scope} comparison of the books of ${
       new Date(report.finishedAt).toISOString()
     } found ${report.differences} differences`

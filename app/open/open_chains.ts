@@ -1,6 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
+import { PUBLIC_GENESIS } from "../../chains/tron/public_genesis.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
@@ -134,6 +135,8 @@ async function openNetwork(
       ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
       ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
     });
+    // a development chain behind a proxy looks like any other node, but for its first block
+    if (config.environment !== "development") tron.nodes.expect(PUBLIC_GENESIS[network]);
     // an embedded chain has funded the hot wallet in its first block
     if (dev !== null && own === null) {
       await fundHotWallet(dev, tron, `${config.dataDir}/dev-chain-${network}.funded`);

@@ -1,6 +1,7 @@
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate, type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 import { ReadPace } from "../../ledger/database/read_pace.ts";
+import { requireEnvironment } from "../../ledger/installation.ts";
 import type { Config } from "../config/config.ts";
 import { startEmbeddedPostgres } from "../postgres/embedded.ts";
 
@@ -50,6 +51,7 @@ const MIGRATION_MS = 10 * 60_000;
  *
  * @throws {Error} code `UNSAFE_SERVER`: outside development, where its settings put at risk what it
  *   acknowledges; the message names the setting
+ * @throws {OtherEnvironment} where the database was begun in another environment
  */
 export async function openDatabase(
   config: Pick<Config, "databaseUrl" | "databasePool" | "dataDir" | "environment">,
@@ -68,6 +70,7 @@ export async function openDatabase(
   });
   try {
     await migrate(migrating, migrations);
+    await requireEnvironment(migrating, config.environment);
   } finally {
     await migrating.end({ timeout: 5 });
   }

@@ -1,4 +1,5 @@
 import { WalletFault } from "../../chains/wallet/secret_file.ts";
+import { OtherEnvironment } from "../../ledger/installation.ts";
 import { UnusableChain } from "./open_chains.ts";
 import { isUnsafeServer } from "./open_database.ts";
 
@@ -31,7 +32,7 @@ export async function refuseOpened(reason: string, close: () => Promise<void>): 
 /** Refuses to start with a wallet, nodes or a server that must not be used; other errors are thrown on. */
 export function refuse(error: unknown): never {
   const isFault = error instanceof WalletFault || error instanceof UnusableChain ||
-    isUnsafeServer(error);
+    error instanceof OtherEnvironment || isUnsafeServer(error);
   if (!isFault) throw error;
   refuseStart(`: ${error.message}`);
 }

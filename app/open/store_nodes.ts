@@ -9,6 +9,7 @@ import { getLogger } from "@logtape/logtape";
 import type { NetworkNodes } from "../../chains/node_state.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { UnusableChain } from "./open_chains.ts";
 import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
 
 const log = getLogger(["engine", "setup"]);
@@ -16,13 +17,21 @@ const log = getLogger(["engine", "setup"]);
 /** Pause between two exchanges of counts. */
 const STORE_MS = 10_000;
 
-/** Reads the stored facts, and stores newer ones from time to time until it is closed. */
+/**
+ * Reads the stored facts, and stores newer ones from time to time until it is closed.
+ *
+ * @param isFixed true where the chain of each network is known before its nodes are asked
+ * @throws {UnusableChain} where it is, and the database has read another one
+ */
 export async function storeNodes(
   sql: Sql,
   networks: ReadonlyMap<Network, NetworkNodes>,
+  isFixed: boolean,
 ): Promise<{ close(): Promise<void> }> {
   const storeAll = async () => {
-    for (const [network, nodes] of networks) await storeOne(sql, network, nodes);
+    for (const [network, nodes] of networks) {
+      await storeOne(sql, network, nodes, isFixed);
+    }
   };
   const tryToStore = () =>
     storeAll().catch((error: unknown) => {
@@ -42,8 +51,20 @@ export async function storeNodes(
   };
 }
 
-async function storeOne(sql: Sql, network: Network, nodes: NetworkNodes): Promise<void> {
-  const genesis = await storeGenesis(sql, network, nodes.genesis);
+async function storeOne(
+  sql: Sql,
+  network: Network,
+  nodes: NetworkNodes,
+  isFixed: boolean,
+): Promise<void> {
+  const expected = nodes.genesis;
+  const genesis = await storeGenesis(sql, network, expected);
+  if (genesis !== null && genesis !== expected && isFixed) {
+    throw new UnusableChain(
+      `Cannot go on with this database as it has read another chain of ${network} (first block ` +
+        `${genesis}, not ${expected}): begin a new one in DATABASE_URL`,
+    );
+  }
   if (genesis !== null) nodes.expect(genesis);
   for (const [name, meter] of nodes.meters) {
     const { day, calls } = meter.take();

@@ -10,6 +10,9 @@ import { removeIfThere, writeDurably } from "../durable_file.ts";
 
 const log = getLogger(["engine", "chains", "signer"]);
 
+/** The most of a pause's note that is shown, in characters. */
+const NOTE_LENGTH = 200;
+
 /** True if signing is paused. Where that cannot be told, it is. */
 export async function isPaused(file: string): Promise<boolean> {
   try {
@@ -19,6 +22,18 @@ export async function isPaused(file: string): Promise<boolean> {
     if (error instanceof Deno.errors.NotFound) return false;
     log.error("the pause cannot be read, nothing is signed: {error}", { error });
     return true;
+  }
+}
+
+/** The note of a pause, in one line; null while signing is not paused. */
+export async function readPause(file: string): Promise<string | null> {
+  if (!await isPaused(file)) return null;
+  try {
+    const note = await Deno.readTextFile(file);
+    return note.replaceAll(/\s+/g, " ").trim().slice(0, NOTE_LENGTH);
+  } catch (error) {
+    // signing is paused all the same; a note that was just removed, or is unreadable, says nothing
+    return error instanceof Deno.errors.NotFound ? "" : "the note cannot be read";
   }
 }
 

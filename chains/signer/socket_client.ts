@@ -195,13 +195,13 @@ class Client implements SocketSigner {
     }
   }
 
-  #judge({ walletId, fingerprint, paused, reachesDatabase }: SignerStatus): void {
+  #judge({ walletId, fingerprint, paused, pauseNote, reachesDatabase }: SignerStatus): void {
     this.#wallet = fingerprint === this.#fingerprint ? "same" : "other";
     if (this.#wallet === "other") {
       this.#setTrouble(`the signer has another wallet: ${walletId}`);
     } else if (!reachesDatabase) {
       this.#setTrouble("the signer cannot reach its database");
-    } else this.#setTrouble(paused ? "the signer is paused" : null);
+    } else this.#setTrouble(paused ? pausedText(pauseNote) : null);
   }
 
   #setTrouble(trouble: string | null): void {
@@ -280,4 +280,8 @@ function textOf(error: unknown): string {
 /** Begins to connect to a signer; until it answers, every `sign` rejects as unavailable. */
 export function createSocketSigner(options: SocketSignerOptions): SocketSigner {
   return new Client(options);
+}
+
+function pausedText(note: string): string {
+  return note === "" ? "the signer is paused" : `the signer is paused (${note})`;
 }

@@ -83,6 +83,8 @@ const statusSchema = z.strictObject({
   /** Digest of the wallet's public keys. */
   fingerprint: z.string(),
   paused: z.boolean(),
+  /** The note of its pause; empty where none was given, or it is not paused. */
+  pauseNote: z.string(),
   /** True if its own connection to the database works. */
   reachesDatabase: z.boolean(),
   /** Tokens without a cap per transaction and per day, such as `USDT/TRX`. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
 import type { FoundTransaction } from "../../chains/chain.ts";
+import { admin } from "../../app/commands/admin.ts";
 import { canonicalJson } from "../../api/upstream/webhook_event.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
@@ -474,4 +475,36 @@ test("a withdrawal whose payout is queued can be failed upstream: refunded, once
     JOIN book.outgoing o ON o.id = w.outgoing_id`;
   assertEquals([row?.status, row?.reason, row?.payout], ["FAILED", "bank says no", "void"]);
   assertEquals(await booksFaults(api.sql), []);
+});
+
+test("from the command line a withdrawal is confirmed by its transfer, or failed with a reason", async () => {
+  const { api, solid, admin: key } = await upstream();
+  await using _ = api;
+  const { key: merchant } = await api.addMerchant("100");
+  const [paid, unpaid] = [await withdraw(api, merchant), await withdraw(api, merchant)];
+  const txid = "ab".repeat(32);
+  solid.set(txid, payment(txid));
+  const run = async (line: readonly string[], env: Record<string, string> = {}) => {
+    const lines: string[] = [];
+    const say = (...parts: unknown[]) => lines.push(parts.map(String).join(" "));
+    const own = { PUBLIC_URL: api.url, ADMIN_API_KEY: key, INGEST_SECRET, ...env };
+    const code = await admin(["withdrawals", ...line], own, { log: say, error: say });
+    return { code, text: lines.join("\n") };
+  };
+  const other = await run(["confirm", paid, "cd".repeat(32)]);
+  assertEquals([other.code, other.text.includes("not in a solid block")], [1, true], other.text);
+  for (const _again of [1, 2]) assertEquals((await run(["confirm", paid, txid])).code, 0);
+  const silent = await run(["fail", unpaid]);
+  assertEquals([silent.code, silent.text], [1, "Cannot fail as no --reason is given"]);
+  assertEquals((await run(["fail", unpaid, "--reason", "wrong account"])).code, 0);
+  const late = await run(["fail", paid, "--reason", "late"]);
+  assertEquals([late.code, late.text.includes("CONFIRMED to FAILED")], [1, true], late.text);
+  const rows = await api.sql`SELECT id, status FROM book.withdrawal ORDER BY id`;
+  assertEquals(rows.map((row) => [row.id, row.status]), [[paid, "CONFIRMED"], [unpaid, "FAILED"]]);
+  assertEquals(await booksFaults(api.sql), []);
+  const lacking = { INGEST_SECRET: "", DATA_DIR: "/nonexistent" };
+  const unsigned = await run(["confirm", paid, txid], lacking);
+  assertEquals([unsigned.code, unsigned.text.includes("INGEST_SECRET is not set")], [1, true]);
+  const wrong = await run(["confirm", paid, txid], { INGEST_SECRET: "x".repeat(32) });
+  assertEquals([wrong.code, wrong.text.startsWith("401 ")], [1, true], wrong.text);
 });

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { admin } from "../../app/commands/admin.ts";
+import { newId } from "../../actors/runtime/ids.ts";
 import { testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -203,4 +204,28 @@ test("the first administrator's key is made once, outside development only", asy
   assertEquals((await run(["bootstrap"], { ENVIRONMENT: "production" })).code, 1);
   await database.sql`UPDATE hub.api_key SET revoked_at = now()`;
   assertEquals((await run(["bootstrap"], env)).code, 0);
+});
+
+test("thresholds of settlements and merchants' endpoints from the command line", async () => {
+  await using api = await testApi();
+  const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };
+  assertMatch((await run(["settings"], env)).text, /^USDT +\d+$/m);
+  assertMatch((await run(["settings", "set", "--usdt", "250.5"], env)).text, /^USDT +250\.5$/m);
+  assertMatch((await run(["settings", "show"], env)).text, /^USDT +250\.5$/m);
+  const { id, key } = await api.addMerchant();
+  assertMatch((await run(["callbacks", "status", id], env)).text, /^state +off$/m);
+  await api.call("PATCH", `/api/merchants/${id}`, {
+    key,
+    body: { webhookUrl: "https://shop.example/hook", webhookEnabled: true },
+  });
+  assertMatch((await run(["callbacks", "resume", id], env)).text, /^state +active$/m);
+  await api.sql`
+    INSERT INTO book.outbox (id, merchant_id, type, payment_id, payload, status, created_at)
+    SELECT event, ${id}, 'withdrawal.confirmed', 'wd_1', '{}', 'FAILED', now()
+    FROM unnest(${[newId("evt"), newId("evt"), newId("evt")]}::text[]) event`;
+  const again = await run(["callbacks", "redeliver", id], env);
+  assertEquals([again.code, again.text], [0, "3 events are sent again."]);
+  const none = await run(["callbacks", "redeliver", id, "--from", "2020-01-01"], env);
+  assertEquals(none.text, "0 events are sent again.");
+  assertEquals((await run(["callbacks", "status", "mer_none"], env)).code, 1);
 });

@@ -76,6 +76,7 @@ const SIGNER: SignerStatus = {
   walletId: "wal_1",
   fingerprint: fingerprintOf(WALLET),
   paused: false,
+  pauseNote: "",
   reachesDatabase: true,
   uncapped: [],
   spent: {},
@@ -348,7 +349,12 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     "its role may change the books: engine",
     "SIGNER_DATABASE_URL",
   ],
-  [signer({ paused: true }), "signer", "it is paused", "deno task signer resume"],
+  [
+    signer({ paused: true, pauseNote: "key leaked" }),
+    "signer",
+    "it is paused: key leaked",
+    "deno task signer resume",
+  ],
   [
     signer({ uncapped: ["USDT/TRX"] }),
     "caps",

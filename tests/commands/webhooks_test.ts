@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -17,7 +17,7 @@ function start(args: readonly string[]): Deno.ChildProcess {
   }).spawn();
 }
 
-test("webhooks listen registers itself and prints what arrives, verified", async () => {
+test("webhooks listen registers itself, prints what arrives, verified, and puts the earlier URL back", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const [row] = await api.sql`SELECT webhook_secret FROM book.merchant WHERE merchant_id = ${id}`;
@@ -27,6 +27,8 @@ test("webhooks listen registers itself and prints what arrives, verified", async
     `${dataDir}/dev-credentials.json`,
     JSON.stringify({ baseUrl: api.url, merchant }),
   );
+  const found = (await api.call("GET", `/api/merchants/${id}`, { key })).body;
+  const earlier = { webhookUrl: found.webhookUrl, webhookEnabled: found.webhookEnabled };
   const child = start(["listen", "--port", "0", "--register", "--data", dataDir]);
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let printed = "";
@@ -51,8 +53,14 @@ test("webhooks listen registers itself and prints what arrives, verified", async
     });
     assertEquals((await api.call("POST", path, { key })).body.success, false);
     await untilPrinted("WRONG SIGNATURE");
+    const profile = async () => (await api.call("GET", `/api/merchants/${id}`, { key })).body;
+    assertMatch((await profile()).webhookUrl, /^http:\/\/127\.0\.0\.1:\d+\/callbacks$/);
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 0);
+    const { webhookUrl, webhookEnabled } = await profile();
+    assertEquals({ webhookUrl, webhookEnabled }, earlier);
   } finally {
-    child.kill("SIGKILL");
+    if (await Promise.race([child.status, null]) === null) child.kill("SIGKILL");
     await child.status;
     await reader.cancel();
     await child.stderr.cancel();

@@ -192,6 +192,27 @@ test("comparisons are kept, told to operators and seen in readiness; a silent no
   await sql`DELETE FROM book.inbox`;
   await reconciler.run("full");
   assertEquals(reconcileReasons(reconciler, now), []);
+  // what a bounded one has found is over when everything was compared after it, by hand too
+  const report = (
+    scope: "quick" | "full",
+    startedAt: number,
+    differences: number,
+    unchecked = 0,
+  ) => ({
+    id: scope,
+    scope,
+    startedAt,
+    finishedAt: startedAt + 1,
+    differences,
+    unchecked,
+    body: { parts: [] },
+  });
+  const told = (...newest: ReturnType<typeof report>[]) =>
+    reconcileReasons({ newest, overdueMs: 60_000, lookingMs: 0 }, now).length;
+  assertEquals(told(report("quick", now - 9, 1), report("full", now - 5, 0)), 0);
+  assertEquals(told(report("quick", now - 5, 1), report("full", now - 9, 0)), 1);
+  assertEquals(told(report("quick", now - 9, 1), report("full", now - 5, 0, 1)), 1);
+  assertEquals(told(report("quick", now - 5, 0), report("full", now - 9, 1)), 1);
   now += 24 * 3_600_000;
   assertStringIncludes(reconcileReasons(reconciler, now).join(), "were last compared at");
   const chains = await api.call("GET", "/api/admin/chains", { key: admin });

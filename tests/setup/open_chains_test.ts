@@ -1,9 +1,14 @@
-import { assert, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { startDevChain } from "../../devchain/start.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { loadConfig } from "../../app/config/config.ts";
 import { openChains, UnusableChain } from "../../app/open/open_chains.ts";
+import { storeNodes } from "../../app/open/store_nodes.ts";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import { PUBLIC_GENESIS } from "../../chains/tron/public_genesis.ts";
+import { storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
+import { testDatabase } from "../support/database.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, write: true });
@@ -104,4 +109,47 @@ test("a network that the wallet has no account of is refused with a line for the
     UnusableChain,
     "no account for it: TRX",
   );
+});
+
+test("a development chain behind a proxy that hides what it is has the wrong first block", async () => {
+  const dataDir = await Deno.makeTempDir();
+  const chain = await startDevChain({ network: "TRX", port: 0, dataDir, blockMs: 0, solidLag: 3 });
+  // forwards what a full node serves, and nothing that only a development chain has
+  await using proxy = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const { pathname, search } = new URL(request.url);
+      if (pathname.startsWith("/dev")) return new Response(null, { status: 404 });
+      return await fetch(chain.url + pathname + search, {
+        method: request.method,
+        headers: { "content-type": "application/json" },
+        ...(request.method === "GET" ? {} : { body: await request.text() }),
+      });
+    },
+  );
+  const wallet = await createWallet({
+    file: `${dataDir}/wallet.json`,
+    passphrase: crypto.randomUUID(),
+    passphraseIsRandom: true,
+    networks: ["TRX"],
+  });
+  const chains = await openChains(staging(`http://127.0.0.1:${proxy.addr.port}`), wallet);
+  try {
+    const nodes = chains.nodes.get("TRX");
+    assertEquals(nodes?.genesis, PUBLIC_GENESIS.TRX);
+    assertEquals(nodes?.states.map(({ state }) => state), ["wrong-chain"]);
+    await assertRejects(async () => await chains.chains.get("TRX")?.solid(), ChainUnavailable);
+    // and a database that has read another chain is refused
+    await using database = await testDatabase();
+    await storeGenesis(database.sql, "TRX", "0".repeat(64));
+    await assertRejects(
+      () => storeNodes(database.sql, chains.nodes, true),
+      UnusableChain,
+      "has read another chain of TRX",
+    );
+  } finally {
+    await chains.close();
+    await chain.stop();
+    await Deno.remove(dataDir, { recursive: true });
+  }
 });

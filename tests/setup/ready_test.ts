@@ -53,3 +53,28 @@ test("the first request to a fresh service that says it is ready succeeds", asyn
     await started;
   }, { withoutCluster: true });
 });
+
+test("a service that is told to stop is not ready first, and serves until its time is over", async () => {
+  await withService(async (service) => {
+    await service.start({ env: { DRAIN_SECONDS: "4" } });
+    const { baseUrl, merchant } = service.credentials;
+    const balance = () =>
+      statusOf(`${baseUrl}/api/balance`, { headers: { authorization: merchant.apiKey } });
+    assertEquals([await statusOf(`${baseUrl}/readyz`), await balance()], [200, 200]);
+    let over = false;
+    void service.ended.then(() => over = true);
+    service.signal("SIGTERM");
+    const seen: (readonly [number | null, number | null])[] = [];
+    while (!over) {
+      seen.push([await statusOf(`${baseUrl}/readyz`), await balance()]);
+      await delay(50);
+    }
+    const served = seen.filter(([ready, answer]) => ready === 503 && answer === 200);
+    assertEquals(served.length > 20, true, JSON.stringify(seen));
+    // once it is not ready it never is again, and no request was refused before that was told
+    const first = seen.findIndex(([ready]) => ready !== 200);
+    assertEquals(seen.slice(first).filter(([ready]) => ready === 200), []);
+    assertEquals(seen.slice(0, first + served.length).filter(([, answer]) => answer !== 200), []);
+    assertEquals(await service.ended, { code: 0, signal: null });
+  });
+});

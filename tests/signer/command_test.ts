@@ -68,7 +68,7 @@ test("pause, resume and status work where nothing runs", async () => {
     assertEquals(await Deno.readTextFile(`${folder}/paused`), "why not\n");
     const { code, printed } = await run(["status"], env);
     assertEquals(code, 1);
-    assert(printed.includes("does not answer") && printed.includes("paused"));
+    assert(printed.includes("does not answer") && printed.includes("It is paused: why not."));
     assertEquals((await run(["resume"], env)).code, 0);
     assertEquals((await run(["status"], env)).printed.includes("paused"), false);
     // a stop is not refused for a word of its reason

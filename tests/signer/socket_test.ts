@@ -25,6 +25,7 @@ const WELL: SignerStatus = {
   walletId: "wal_1",
   fingerprint: "print",
   paused: false,
+  pauseNote: "",
   reachesDatabase: true,
   uncapped: [],
   spent: {},
@@ -269,7 +270,10 @@ test("a signer that stops finishes what it has begun", async () => {
 
 const troubles: Record<string, { readonly status: Partial<SignerStatus>; readonly says: string }> =
   {
-    "is paused": { status: { paused: true }, says: "paused" },
+    "is paused": {
+      status: { paused: true, pauseNote: "key leaked" },
+      says: "paused (key leaked)",
+    },
     "cannot reach its database": { status: { reachesDatabase: false }, says: "database" },
     "has another wallet": { status: { fingerprint: "other" }, says: "another wallet" },
   };

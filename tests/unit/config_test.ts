@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
 import { envExample } from "../../app/commands/env_example.ts";
-import { type Config, loadConfig, variableDocs } from "../../app/config/config.ts";
+import { type Config, loadConfig } from "../../app/config/config.ts";
+import { variableDocs } from "../../app/config/variable_docs.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 
@@ -293,4 +294,32 @@ Deno.test({
     const written = await Deno.readTextFile(new URL("../../.env.example", import.meta.url));
     assertEquals(written, envExample());
   },
+});
+
+Deno.test("what begins like a setting and is none is refused, with the name that was meant", () => {
+  const told = faults({
+    TRX_SIGNER_PER_DAYS: "USDT:5",
+    SIGNER_SOCKETS: "/run/x",
+    RECONCILE_MINUTE: "5",
+    ETH_NODE_URL: "https://one.example",
+  });
+  assertEquals(told, [
+    "ETH_NODE_URL is no setting; did you mean ETH_NODE_URLS? (docs/configuration.md)",
+    "RECONCILE_MINUTE is no setting; did you mean RECONCILE_MINUTES? (docs/configuration.md)",
+    "SIGNER_SOCKETS is no setting; did you mean SIGNER_SOCKET? (docs/configuration.md)",
+    "TRX_SIGNER_PER_DAYS is no setting; did you mean TRX_SIGNER_PER_DAY? (docs/configuration.md)",
+  ]);
+  const signer = loadConfig({ TRX_SIGNER_PER_DAYS: "USDT:5" }, "signer");
+  assert(!signer.ok && signer.faults.some((fault) => fault.startsWith("TRX_SIGNER_PER_DAYS ")));
+});
+
+Deno.test("variables of other programs are none of the service's business", () => {
+  const others = { PATH: "/bin", HOME: "/", SESSION_MANAGER: "x", DATABASE_HOST: "db", TRXS: "1" };
+  assertEquals(faults({ ...others, PGUSER: "x", DENO_DIR: "/x", LOG_FILE: "x" }), []);
+});
+
+Deno.test("a service is drained for five seconds outside development, and not at all in it", () => {
+  assertEquals([load({}).drainMs, load({ DRAIN_SECONDS: "3" }).drainMs], [0, 3_000]);
+  assertEquals(load(PRODUCTION).drainMs, 5_000);
+  assertEquals(faults({ DRAIN_SECONDS: "31" }).length, 1);
 });

@@ -88,13 +88,13 @@ test("what nodes were asked and which chain they are of outlives the process and
   };
   const day = new Date().toISOString().slice(0, 10);
   await addNodeCalls(sql, "TRX", "one.example", day, 100);
-  const kept = await storeNodes(sql, new Map([["TRX", nodes]]));
+  const kept = await storeNodes(sql, new Map([["TRX", nodes]]), false);
   assertEquals(meter.today, 107);
   meter.count();
   await kept.close();
   assertEquals(await addNodeCalls(sql, "TRX", "one.example", day, 0), 108);
   const other = { ...nodes, genesis: "cd".repeat(32), meters: new Map() };
-  await (await storeNodes(sql, new Map([["TRX", other]]))).close();
+  await (await storeNodes(sql, new Map([["TRX", other]]), false)).close();
   assertEquals(new Set(expected), new Set(["ab".repeat(32)]), "the first one counts");
 });
 

@@ -5,6 +5,7 @@ import { insertAnotherAdminKey, insertFirstAdminKey } from "../../../ledger/api_
 import { connect } from "../../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
 import { migrate } from "../../../ledger/database/migrate.ts";
+import { requireEnvironment } from "../../../ledger/installation.ts";
 import { type Env, Refused } from "../command.ts";
 
 /**
@@ -32,6 +33,7 @@ export async function bootstrap(
   const sql = connect(databaseUrl, { max: 1, applicationName: "engine-bootstrap" });
   try {
     await migrate(sql);
+    await requireEnvironment(sql, environment);
     const apiKey = mintApiKey(environment);
     const id = newId("key");
     const insert = isAnother ? insertAnotherAdminKey : insertFirstAdminKey;

@@ -52,10 +52,16 @@ export class Client {
   /**
    * Sends a request.
    *
+   * @param headers beside those of every request
    * @returns the answer's body
    * @throws {Refused} when it is not a success
    */
-  async send(method: string, path: string, body?: Fields): Promise<Fields> {
+  async send(
+    method: string,
+    path: string,
+    body?: Fields,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Fields> {
     const access = await this.#access();
     const baseUrl = access.baseUrl.replace(/\/+$/, "");
     let response: Response;
@@ -63,6 +69,7 @@ export class Client {
       response = await fetch(baseUrl + path, {
         method,
         headers: {
+          ...headers,
           authorization: access.apiKey,
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },

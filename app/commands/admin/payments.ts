@@ -1,6 +1,9 @@
-import { Refused } from "../command.ts";
+import { createHmac } from "node:crypto";
+import { canonicalJson } from "../../../api/upstream/webhook_event.ts";
+import { readCredentials } from "../../development/demo_accounts.ts";
+import { type Env, Refused } from "../command.ts";
 import { select } from "../table.ts";
-import { type AdminVerb, segment, verb } from "./client.ts";
+import { type AdminContext, type AdminVerb, type Fields, segment, verb } from "./client.ts";
 
 /** Path of a payout that an administrator decides on, by the kind that its id names. */
 function payoutPath(id: string | undefined): string {
@@ -29,6 +32,35 @@ function decideRow(change: string, options: string, help: string): AdminVerb {
       return client.post(`/api/admin/inbox/${change}`, { ...key, reason });
     },
   );
+}
+
+/** The key that reports of payments are signed with. @throws {Refused} where it is not known */
+async function ingestSecret(env: Env): Promise<string> {
+  const secret = env.INGEST_SECRET ||
+    (await readCredentials(env.DATA_DIR || "./.data"))?.admin.ingestSecret;
+  if (secret) return secret;
+  throw new Refused(
+    "Cannot sign the report as INGEST_SECRET is not set: give it the service's, as with the variables of service.env",
+  );
+}
+
+/**
+ * Reports how a withdrawal ended, as an upstream system does: `POST /api/webhook/event`, signed. Given
+ * twice with the same words it counts once.
+ */
+async function reportWithdrawal(
+  { client, env }: AdminContext,
+  type: "withdrawal.confirmed" | "withdrawal.failed",
+  data: Fields & { readonly withdrawalId: string },
+): Promise<Fields> {
+  const eventId = `by-hand:${data.withdrawalId}:${data.txHash ?? "failed"}`;
+  const body = { eventId, type, data };
+  const signature = createHmac("sha256", await ingestSecret(env))
+    .update(canonicalJson(body)).digest("hex");
+  return await client.send("POST", "/api/webhook/event", body, {
+    "x-signature": signature,
+    "x-timestamp": String(Date.now()),
+  });
 }
 
 /** Verbs for payouts that wait, deposits by hand, quarantined rows and payouts that ended unexpected. */
@@ -82,6 +114,20 @@ export const PAYMENT_VERBS: readonly AdminVerb[] = [
     "discard",
     " [--reason TEXT]",
     "a disputed large transfer that no node shows any more",
+  ),
+  verb(
+    "withdrawals confirm <withdrawal-id> <txid>",
+    "it was paid by this transaction of another wallet, which is in a solid block",
+    (context, [withdrawalId = "", txHash]) =>
+      reportWithdrawal(context, "withdrawal.confirmed", { withdrawalId, txHash }),
+  ),
+  verb(
+    "withdrawals fail <withdrawal-id> [--reason TEXT]",
+    "it is not paid: refunded; refused once a transaction of it may land. --reason is needed",
+    (context, [withdrawalId = ""], { reason }) => {
+      if (reason === undefined) throw new Refused("Cannot fail as no --reason is given");
+      return reportWithdrawal(context, "withdrawal.failed", { withdrawalId, reason });
+    },
   ),
   verb(
     "withdrawals settle <withdrawal-id> <paid|not_paid> [--reason TEXT] [--txid TXID]",

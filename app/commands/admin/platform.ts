@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Refused } from "../command.ts";
-import { select, table } from "../table.ts";
-import { type AdminVerb, verb } from "./client.ts";
+import { select, table, type TableRow } from "../table.ts";
+import { type AdminVerb, Fields, verb } from "./client.ts";
 
 /** A switch as the interface takes it; undefined where it is not given. */
 function isOn(text: string | undefined): boolean | undefined {
@@ -85,6 +85,11 @@ function reportText({ scope, finishedAt, differences, unchecked, parts }: z.infe
   ].join("\n");
 }
 
+/** The thresholds of settlements, a currency per line. */
+function thresholds({ settlementThresholds }: Fields): TableRow {
+  return Fields.parse(settlementThresholds);
+}
+
 /** Verbs for what concerns all merchants: pairs, fees, the audit, the scan of chains, comparisons. */
 export const PLATFORM_VERBS: readonly AdminVerb[] = [
   verb(
@@ -134,6 +139,21 @@ export const PLATFORM_VERBS: readonly AdminVerb[] = [
         markupRate: markup,
         enabled: isOn(enabled),
       }),
+  ),
+  verb(
+    "settings show",
+    "from which amount on settlements wait for approval, per currency",
+    async ({ client }) => thresholds(await client.send("GET", "/api/admin/settings")),
+  ),
+  verb(
+    "settings set [--usdt 10000] [--usdc 10000]",
+    "changes them",
+    async ({ client }, _, { usdt, usdc }) =>
+      thresholds(
+        await client.send("PUT", "/api/admin/settings", {
+          settlementThresholds: { USDT: usdt, USDC: usdc },
+        }),
+      ),
   ),
   verb(
     "audit [--merchant ID] [--subject ID]",

@@ -1,15 +1,10 @@
 import { isTronAddress } from "../../../chains/tron/address.ts";
+import { PUBLIC_GENESIS } from "../../../chains/tron/public_genesis.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../../../chains/tron/token_contracts.ts";
 import type { Config } from "../../config/config.ts";
 import { CURRENCIES, type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
 import { byHand, type Finding, missing, ok, orWell, unknown } from "./finding.ts";
-
-/** Ids of the first blocks of the public networks. */
-const PUBLIC_GENESIS: Readonly<Record<(typeof SERVED_NETWORKS)[number], string>> = {
-  TRX: "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
-  TRX_SHASTA: "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e",
-};
 
 /** The networks that have nodes. */
 export function openNetworks({ networks }: Pick<Config, "networks">): readonly Network[] {

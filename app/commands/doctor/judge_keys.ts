@@ -132,7 +132,10 @@ function signerPoints(facts: KeyFacts): readonly Finding[] {
         "a role of its own in SIGNER_DATABASE_URL, reduced by deno task signer role <name>",
       ] as const
     ),
-    status.paused && ["it is paused", "deno task signer resume"],
+    status.paused && [
+      `it is paused${status.pauseNote === "" ? "" : `: ${status.pauseNote}`}`,
+      "deno task signer resume",
+    ],
   ]);
   return [
     ...orWell(found, "signer", "answers, with the wallet of the service"),

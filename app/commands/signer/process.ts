@@ -7,7 +7,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { listenSocket } from "../../../chains/signer/listen_socket.ts";
-import { isPaused } from "../../../chains/signer/pause_file.ts";
+import { isPaused, readPause } from "../../../chains/signer/pause_file.ts";
 import { serveSocket } from "../../../chains/signer/serve_socket.ts";
 import { openSignedJournal } from "../../../chains/signer/signed_journal.ts";
 import { readSpent, writeSpent } from "../../../chains/signer/spent_file.ts";
@@ -63,14 +63,18 @@ for (const asset of uncapped) {
 const server = serveSocket(await listenSocket(settings.socket, settings.socketGroup), {
   sign: (requests) => opened.signer.sign(requests),
   live: (outgoingIds) => opened.signer.live(outgoingIds),
-  status: async () => ({
-    walletId: opened.walletId,
-    fingerprint: fingerprintOf(wallet),
-    paused: await isPaused(pauseFile),
-    reachesDatabase: await opened.reachesDatabase(),
-    uncapped,
-    spent: { ...opened.spent() },
-  }),
+  status: async () => {
+    const pause = await readPause(pauseFile);
+    return {
+      walletId: opened.walletId,
+      fingerprint: fingerprintOf(wallet),
+      paused: pause !== null,
+      pauseNote: pause ?? "",
+      reachesDatabase: await opened.reachesDatabase(),
+      uncapped,
+      spent: { ...opened.spent() },
+    };
+  },
 });
 log.info("signing for {networks} at {socket}", {
   networks: settings.networks.map(({ network }) => network).join(", "),
