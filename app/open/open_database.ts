@@ -59,7 +59,7 @@ export async function openDatabase(
   const embedded = config.databaseUrl === null
     ? await startEmbeddedPostgres({ dataDir: config.dataDir })
     : null;
-  const url = config.databaseUrl?.reveal() ?? embedded?.url ?? "";
+  const url = config.databaseUrl?.reveal() ?? embedded?.nearestUrl ?? "";
   const durable = config.environment !== "development";
   const migrations = await readMigrations();
   const migrating = connect(url, {
@@ -184,7 +184,7 @@ export async function openBooks(config: Config): Promise<Books> {
   const embedded = config.databaseUrl === null
     ? await startEmbeddedPostgres({ dataDir: config.dataDir, supervise: false })
     : null;
-  const sql = connect(config.databaseUrl?.reveal() ?? embedded?.url ?? "", {
+  const sql = connect(config.databaseUrl?.reveal() ?? embedded?.nearestUrl ?? "", {
     max: POOL,
     applicationName: "engine-command",
     statementTimeoutMs: STATEMENT_MS,

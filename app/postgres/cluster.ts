@@ -185,9 +185,10 @@ const SETTINGS: Settings = {
   fsync: "on",
   full_page_writes: "on",
   synchronous_commit: "on",
-  // Reached by password over loopback only: no socket file in a folder others can write.
+  // Reached by password only, over loopback or a socket in the cluster's own folder, which no other
+  // account can enter. The name is relative: a server refuses socket paths of more than 107 bytes.
   listen_addresses: "127.0.0.1",
-  unix_socket_directories: "",
+  unix_socket_directories: ".",
   max_connections: 60,
   shared_buffers: "128MB",
   // Few, spread checkpoints: a checkpoint makes each page's next change log the whole page.

@@ -22,6 +22,7 @@ import {
   type Cluster,
   clusterUrl,
   isListening,
+  nearestUrl,
   type Running,
   startServer,
   stopServer,
@@ -43,8 +44,10 @@ export interface EmbeddedOptions {
 
 /** A running embedded PostgreSQL. */
 export interface EmbeddedPostgres {
-  /** Connection string with the password in it: never print it. */
+  /** Connection string over TCP, with the password in it: never print it. */
   readonly url: string;
+  /** The same over the server's Unix socket, which costs less; over TCP where that cannot be used. */
+  readonly nearestUrl: string;
   /** PostgreSQL's data directory. */
   readonly folder: string;
   readonly port: number;
@@ -107,6 +110,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
   return {
     url: clusterUrl(cluster, first.port),
+    nearestUrl: await nearestUrl(cluster, first.port),
     folder: cluster.folder,
     port: first.port,
     get pid() {

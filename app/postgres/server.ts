@@ -43,6 +43,41 @@ export function clusterUrl(cluster: Cluster, port: number, database: string = RO
   return `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/${database}`;
 }
 
+/** Most bytes of a socket's path (unix(7), `sun_path` without its end). */
+const SOCKET_PATH_BYTES = 107;
+
+/**
+ * The connection string of a running server over its Unix socket, which costs both sides less than
+ * TCP; over TCP where the socket cannot be used.
+ */
+export async function nearestUrl(cluster: Cluster, port: number): Promise<string> {
+  const fault = await socketFault(socketPath(cluster, port));
+  if (fault !== null) {
+    log.info("the embedded PostgreSQL is reached over TCP as {fault}", { fault });
+    return clusterUrl(cluster, port);
+  }
+  const folder = encodeURIComponent(cluster.folder);
+  return `postgres://${ROLE}:${cluster.password}@${folder}:${port}/${ROLE}`;
+}
+
+function socketPath({ folder }: Cluster, port: number): string {
+  return join(folder, `.s.PGSQL.${port}`);
+}
+
+/** The reason for which a socket cannot be used; null where it can. */
+async function socketFault(path: string): Promise<string | null> {
+  const bytes = new TextEncoder().encode(path).length;
+  if (bytes > SOCKET_PATH_BYTES) {
+    return `the path of its socket has more than ${SOCKET_PATH_BYTES} bytes: ${path}`;
+  }
+  try {
+    (await Deno.connect({ transport: "unix", path })).close();
+    return null;
+  } catch (error) {
+    return `its socket does not answer: ${error}`;
+  }
+}
+
 /** Reads `postmaster.pid` (miscadmin.h, LOCK_FILE_LINE_*); null where there is none; port 0: not chosen yet. */
 export async function readLockFile(folder: string): Promise<Running | null> {
   try {
@@ -178,6 +213,8 @@ export async function startServer(
       continue;
     }
     await writeSettings(cluster.folder, port, settings);
+    // a stale one names a process that may be another program's by now; postmaster.pid guards the folder
+    await removeIfThere(`${socketPath(cluster, port)}.lock`);
     const fault = await launch(cluster, deadline - performance.now());
     // the port may have been taken between the look and the start
     if (fault === null || !isFree(port)) continue;

@@ -144,10 +144,13 @@ async function startOwn(
   folder: string | null,
 ): Promise<{ readonly url: string; readonly pid: number }> {
   const settings = { autovacuum: "on", max_connections: MAX_CONNECTIONS };
-  if (folder === null) return stack.use(await privateCluster({ settings, migrated: false }));
+  if (folder === null) {
+    const { nearestUrl, pid } = stack.use(await privateCluster({ settings, migrated: false }));
+    return { url: nearestUrl, pid };
+  }
   const server = await startEmbeddedPostgres({ dataDir: folder, supervise: false, settings });
   stack.defer(() => server.stop());
-  return server;
+  return { url: server.nearestUrl, pid: server.pid };
 }
 
 async function folderOf(sql: Sql): Promise<string> {

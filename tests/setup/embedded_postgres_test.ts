@@ -71,12 +71,22 @@ Deno.test({
         assertEquals(await setting(first.url, "full_page_writes"), "on");
       });
 
-      await t.step("it is reached over loopback with a password only", async () => {
+      await t.step("it is reached over loopback or its socket with a password only", async () => {
         assertEquals(await setting(first.url, "listen_addresses"), "127.0.0.1");
-        assertEquals(await setting(first.url, "unix_socket_directories"), "");
-        const other = first.url.replace(/:[0-9a-f]{64}@/, ":wrong@");
-        assertNotEquals(other, first.url);
-        await assertRejects(() => ask(other, "SELECT 1"), Error, "password authentication failed");
+        assertEquals(await setting(first.url, "unix_socket_directories"), ".");
+        assert(first.nearestUrl.includes(`@${encodeURIComponent(first.folder)}:${first.port}/`));
+        const from = "SELECT inet_client_addr() IS NULL AS local";
+        assertEquals(await ask(first.nearestUrl, from), [{ local: true }]);
+        assertEquals(await ask(first.url, from), [{ local: false }]);
+        for (const url of [first.url, first.nearestUrl]) {
+          const other = url.replace(/:[0-9a-f]{64}@/, ":wrong@");
+          assertNotEquals(other, url);
+          await assertRejects(
+            () => ask(other, "SELECT 1"),
+            Error,
+            "password authentication failed",
+          );
+        }
       });
 
       await t.step("others can read neither the password nor the files", async () => {
@@ -126,8 +136,13 @@ Deno.test({
         }).spawn();
         const lock = [other.pid, first.folder, 1, first.port, "", "127.0.0.1", "1 1", "ready", ""];
         await Deno.writeTextFile(join(first.folder, "postmaster.pid"), lock.join("\n"));
+        // the step before has moved it to another port
+        const port = (await Deno.readTextFile(join(dataDir, "postgres-port"))).trim();
+        const ofSocket = join(first.folder, `.s.PGSQL.${port}.lock`);
+        await Deno.writeTextFile(ofSocket, lock.join("\n"));
         const server = await start();
         assertEquals((await readLockFile(first.folder))?.pid, server.pid);
+        assertNotEquals(server.nearestUrl, server.url, "it has its socket");
         await server.stop();
         other.kill("SIGKILL");
         await other.status;
@@ -184,6 +199,17 @@ Deno.test({
       await server.stop();
       const again = await start({ dataDir });
       assertEquals([again.folder, again.url], [server.folder, server.url]);
+    }),
+});
+
+Deno.test({
+  name: "a folder whose path is too long for a socket is reached over TCP",
+  ignore,
+  fn: () =>
+    withDataDir(async (start, parent) => {
+      const server = await start({ dataDir: join(parent, "x".repeat(100)) });
+      assertEquals(server.nearestUrl, server.url);
+      assertEquals(await setting(server.nearestUrl, "fsync"), "on");
     }),
 });
 

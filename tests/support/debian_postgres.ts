@@ -91,7 +91,7 @@ export async function writeDefaultSettings(
 /** The parts of an own server that tests use. */
 export type TestServer = Pick<
   EmbeddedPostgres,
-  "url" | "folder" | "port" | "pid" | "stop"
+  "url" | "nearestUrl" | "folder" | "port" | "pid" | "stop"
 >;
 
 /**
@@ -124,6 +124,7 @@ export async function startDebianPostgres(
   }
   return {
     url: clusterUrl(cluster, port),
+    nearestUrl: clusterUrl(cluster, port),
     folder: cluster.folder,
     port,
     pid: (await readLockFile(cluster.folder))?.pid ?? 0,

@@ -23,6 +23,8 @@ export interface PrivateCluster extends AsyncDisposable {
   readonly binaries: Binaries;
   /** Connection string of its migrated database; the same after a restart. */
   readonly url: string;
+  /** The same as a service that starts its own server connects: over the Unix socket where it can. */
+  readonly nearestUrl: string;
   /** Process id of the server that runs now. */
   readonly pid: number;
   /** Opens a pool, closed with the cluster. */
@@ -77,6 +79,7 @@ export async function privateCluster(
   const cluster: PrivateCluster = {
     binaries,
     url: server.url,
+    nearestUrl: server.nearestUrl,
     get pid() {
       return server.pid;
     },
