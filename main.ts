@@ -64,16 +64,20 @@ const log = getLogger(["engine", "main"]);
 const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 
-const opened = await openWallet(config, SERVED_NETWORKS).catch(refuse);
+const opened = await openWallet(config, SERVED_NETWORKS).catch((error) => refuse(error));
 const { wallet, passphraseFile } = opened;
-await requireOwnUser(config, passphraseFile).catch(refuse);
+await requireOwnUser(config, passphraseFile).catch((error) => refuse(error));
+const openingDatabase = openDatabase(config);
+/** Refuses the start, with no embedded server left behind. */
+const refuseAll = (error: unknown) =>
+  refuse(error, () => openingDatabase.then((open) => open.close(), () => {}));
 const [database, chains] = await Promise.all([
-  openDatabase(config).catch(refuse),
-  openChains(config, wallet).catch(refuse),
+  openingDatabase.catch(refuseAll),
+  openChains(config, wallet).catch(refuseAll),
 ]);
 const { sql } = database;
-await registerWallets(sql, wallet, chains.chains.keys()).catch(refuse);
-const storedNodes = await storeNodes(sql, chains.nodes, !development).catch(refuse);
+await registerWallets(sql, wallet, chains.chains.keys()).catch(refuseAll);
+const storedNodes = await storeNodes(sql, chains.nodes, !development).catch(refuseAll);
 const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
 const networks = [...chains.chains.keys()];
 const attestation = await openAttestation(sql, wallet, networks, () => signer.wallet());

@@ -153,7 +153,13 @@ function outsideFault(error: unknown): string | null {
 }
 
 /** Faults whose message says what mends them. */
-const ONE_LINE_FAULTS = ["OtherEnvironment", "MigrationMismatch", "WalletFault", "UnusableChain"];
+const ONE_LINE_FAULTS = [
+  "OtherEnvironment",
+  "MigrationMismatch",
+  "UnusableFolder",
+  "WalletFault",
+  "UnusableChain",
+];
 
 /** Codes of the client for connections, and SQLSTATEs: refused, connection, no such database, no right, not ready. */
 const DATABASE_FAULTS =

@@ -14,7 +14,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { Config } from "../config/config.ts";
-import { readStored, store } from "../open/data_folder.ts";
+import { readStored, store, UnusableFolder } from "../open/data_folder.ts";
 import type { DevNode } from "./dev_node.ts";
 
 const Chain = z.object({ url: z.string(), usdt: z.string(), faucetAddress: z.string() });
@@ -57,7 +57,7 @@ export async function ensureDemo(
 ): Promise<DevCredentials> {
   const path = `${config.dataDir}/${FILE}`;
   const text = await readStored(path);
-  const kept = text === null ? null : Credentials.parse(JSON.parse(text));
+  const kept = text === null ? null : parseCredentials(text, path);
   const chains = Object.fromEntries(devNodes);
   const made = kept ?? mint(config, baseUrl, chains, ingestSecret);
   const admin = { ...made.admin, ingestSecret };
@@ -199,8 +199,26 @@ Try it (needs curl):
 `;
 }
 
-/** The credentials that a first start in development wrote; `null` where there are none. */
+/**
+ * The credentials that a first start in development wrote; `null` where there are none.
+ *
+ * @throws {UnusableFolder} where another version wrote them
+ */
 export async function readCredentials(dataDir: string): Promise<DevCredentials | null> {
-  const text = await readStored(`${dataDir}/${FILE}`);
-  return text === null ? null : Credentials.parse(JSON.parse(text));
+  const path = `${dataDir}/${FILE}`;
+  const text = await readStored(path);
+  return text === null ? null : parseCredentials(text, path);
+}
+
+function parseCredentials(text: string, path: string): DevCredentials {
+  try {
+    return Credentials.parse(JSON.parse(text));
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
+    throw new UnusableFolder(
+      `Cannot use ${path} as it is not what this version writes; ` +
+        "start the version that made the data folder, or another DATA_DIR",
+      { cause: error },
+    );
+  }
 }

@@ -7,6 +7,11 @@
 
 import type { Config } from "../config/config.ts";
 
+/** The data folder is none that this version can use; the message is one line and names the way out. */
+export class UnusableFolder extends Error {
+  override readonly name = "UnusableFolder";
+}
+
 /** Reads a file, or `null` when there is none. */
 export async function readStored(path: string): Promise<string | null> {
   try {

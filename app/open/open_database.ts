@@ -47,8 +47,11 @@ const DETAILS_POOL = 4;
 const MIGRATION_MS = 10 * 60_000;
 
 /**
- * Connects to the configured PostgreSQL, or starts the embedded one, and migrates it.
+ * Connects to the configured PostgreSQL, or starts the embedded one, and migrates it. Nothing that it
+ * started runs on where it throws.
  *
+ * @throws {MigrationMismatch} where the database and this version do not fit together
+ * @throws {UnusableFolder} where the data folder's cluster and this version do not
  * @throws {Error} code `UNSAFE_SERVER`: outside development, where its settings put at risk what it
  *   acknowledges; the message names the setting
  * @throws {OtherEnvironment} where the database was begun in another environment
@@ -56,12 +59,12 @@ const MIGRATION_MS = 10 * 60_000;
 export async function openDatabase(
   config: Pick<Config, "databaseUrl" | "databasePool" | "dataDir" | "environment">,
 ): Promise<Database> {
+  const migrations = await readMigrations();
   const embedded = config.databaseUrl === null
     ? await startEmbeddedPostgres({ dataDir: config.dataDir })
     : null;
   const url = config.databaseUrl?.reveal() ?? embedded?.nearestUrl ?? "";
   const durable = config.environment !== "development";
-  const migrations = await readMigrations();
   const migrating = connect(url, {
     max: 1,
     applicationName: "engine-migrate",
@@ -71,9 +74,13 @@ export async function openDatabase(
   try {
     await migrate(migrating, migrations);
     await requireEnvironment(migrating, config.environment);
-  } finally {
+  } catch (error) {
     await migrating.end({ timeout: 5 });
+    // it would outlive the process, which ends for this
+    await embedded?.stop();
+    throw error;
   }
+  await migrating.end({ timeout: 5 });
   const shares = sharePool(config.databasePool);
   const sql = connect(url, { max: shares.actors, applicationName: "engine", durable });
   const journalSql = connect(url, {

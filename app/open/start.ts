@@ -1,5 +1,7 @@
 import { WalletFault } from "../../chains/wallet/secret_file.ts";
+import { MigrationMismatch } from "../../ledger/database/migrate.ts";
 import { OtherEnvironment } from "../../ledger/installation.ts";
+import { UnusableFolder } from "./data_folder.ts";
 import { UnusableChain } from "./open_chains.ts";
 import { isUnsafeServer } from "./open_database.ts";
 
@@ -29,10 +31,18 @@ export async function refuseOpened(reason: string, close: () => Promise<void>): 
   Deno.exit(2);
 }
 
-/** Refuses to start with a wallet, nodes or a server that must not be used; other errors are thrown on. */
-export function refuse(error: unknown): never {
+/**
+ * Refuses to start with a wallet, nodes, a server, a database or a data folder that must not be used; other
+ * errors are thrown on.
+ *
+ * @param close ends what is open already and would outlive the process
+ */
+export async function refuse(error: unknown, close?: () => Promise<void>): Promise<never> {
   const isFault = error instanceof WalletFault || error instanceof UnusableChain ||
+    error instanceof UnusableFolder || error instanceof MigrationMismatch ||
     error instanceof OtherEnvironment || isUnsafeServer(error);
   if (!isFault) throw error;
-  refuseStart(`: ${error.message}`);
+  printRefusal(`: ${error.message}`);
+  await close?.();
+  Deno.exit(2);
 }

@@ -8,7 +8,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { join, resolve } from "node:path";
-import { readStored, storedOrMade } from "../open/data_folder.ts";
+import { readStored, storedOrMade, UnusableFolder } from "../open/data_folder.ts";
 import {
   canEnter,
   exists,
@@ -36,13 +36,14 @@ function pathFile(dataDir: string): string {
  *
  * @param dataDir the service's data folder, existing
  * @returns `null` before the first start
+ * @throws {UnusableFolder} when it is not where the folder says
  */
 export async function existingCluster(dataDir: string): Promise<string | null> {
   const named = (await readStored(pathFile(dataDir)))?.trim() ?? null;
   const path = named ?? resolve(dataDir, "postgres");
   if (await isCluster(path)) return path;
   if (named !== null && !await exists(resolve(named, ".."))) {
-    throw new Error(
+    throw new UnusableFolder(
       `Cannot find the cluster that ${pathFile(dataDir)} names: ${named}; ` +
         "bring the folder back, or remove that file to begin with an empty database",
     );

@@ -8,6 +8,7 @@
 import { getLogger } from "@logtape/logtape";
 import { join, resolve } from "node:path";
 import { delay } from "../../ledger/database/delay.ts";
+import { UnusableFolder } from "../open/data_folder.ts";
 import {
   clusterPassword,
   createCluster,
@@ -69,6 +70,7 @@ const WATCH_MS = 500;
 /**
  * Starts the embedded PostgreSQL, or finds it running.
  *
+ * @throws {UnusableFolder} when the folder's cluster is none that this version can use
  * @throws {Error} when it cannot be started; the message says what to do
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
@@ -139,8 +141,9 @@ async function openCluster(dataDir: string, sync: boolean): Promise<Cluster> {
     : await Deno.realPath(existing);
   const version = (await Deno.readTextFile(join(folder, "PG_VERSION"))).trim();
   if (version !== "18") {
-    throw new Error(
-      `Cannot use the cluster ${folder} as it was made by another major version of PostgreSQL: ${version}`,
+    throw new UnusableFolder(
+      `Cannot use the cluster ${folder} as another major version of PostgreSQL made it: ${version}; ` +
+        "start the version of the service that made it, or another DATA_DIR",
     );
   }
   return { folder, password: await clusterPassword(dataDir), user, binaries };

@@ -1,4 +1,5 @@
 import postgres, { type Sql } from "postgres";
+import { assertMigrated } from "./migrate.ts";
 
 /** Everything that signing reads; anything else the role has is taken away. */
 const READABLE = [
@@ -21,6 +22,7 @@ const READ_ONLY = "default_transaction_read_only=on";
  * role's setting is made by an administrator of the server where it lacks.
  *
  * @param role name of an existing role
+ * @throws {MigrationMismatch} where the database and this version do not fit together
  * @returns null, or why nothing was changed and who mends it how, in one line for the operator
  */
 export async function grantSignerRole(sql: Sql, role: string): Promise<string | null> {
@@ -34,6 +36,7 @@ export async function grantSignerRole(sql: Sql, role: string): Promise<string | 
   if (schema?.there !== true) {
     return "Cannot reduce a role before the database has its tables: deno task admin bootstrap, or the first start of the service, makes them";
   }
+  await assertMigrated(sql);
   try {
     await sql.begin(async (tx) => {
       const name = tx(role);

@@ -19,7 +19,7 @@ export interface Migration {
   readonly text: string;
 }
 
-/** A database and this version of the service do not fit together. */
+/** A database and this version of the service do not fit together; the message is one line and names the way out. */
 export class MigrationMismatch extends Error {
   override readonly name = "MigrationMismatch";
 }
@@ -124,7 +124,8 @@ export async function assertMigrated(
     // an empty database lacks all of them
     const names = [...new Set([missing[0]?.name, missing.at(-1)?.name])].join(" to ");
     throw new MigrationMismatch(
-      `Cannot use the database as migrations are missing (${missing.length}): ${names}`,
+      `Cannot use the database as migrations are missing (${missing.length}): ${names}; ` +
+        "the start of this version of the service applies them",
     );
   }
 }
@@ -150,12 +151,14 @@ function pending(
     const file = known.get(row.number);
     if (file === undefined) {
       throw new MigrationMismatch(
-        `Cannot use the database as a newer version of the service made it: migration ${row.name}`,
+        `Cannot use the database as a newer version of the service made it: migration ${row.name}; ` +
+          "start that version or a newer one, or restore a backup from before the upgrade",
       );
     }
     if (file.checksum !== row.checksum) {
       throw new MigrationMismatch(
-        `Cannot use the database as a migration has changed since it was applied: ${file.name}`,
+        `Cannot use the database as a migration has changed since it was applied: ${file.name}; ` +
+          "put the files of ledger/migrations back as the release has them, or start the version that made the database",
       );
     }
   }
@@ -165,7 +168,8 @@ function pending(
   const late = missing.find((migration) => migration.number < last);
   if (late) {
     throw new MigrationMismatch(
-      `Cannot use the database as a migration was added before one that is applied: ${late.name}`,
+      `Cannot use the database as a migration was added before one that is applied: ${late.name}; ` +
+        `give it a number after ${last}`,
     );
   }
   return missing;

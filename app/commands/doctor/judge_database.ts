@@ -40,7 +40,7 @@ export function judgeDatabase(facts: DatabaseFacts, config: Config): readonly Fi
     facts.schema.ok ? ok("schema", "of this version") : missing(
       "schema",
       facts.schema.reason,
-      "deno task admin bootstrap, or the first start, of this version migrates an older database",
+      'the start of this version migrates an older database; docs/operations.md, "Upgrade"',
     ),
     clockPoint(facts.aheadMs),
     callbackPoint(facts),
