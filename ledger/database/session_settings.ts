@@ -59,7 +59,6 @@ export const PINNED: Readonly<Record<string, string>> = {
   effective_cache_size: "4GB",
   work_mem: "4MB",
   hash_mem_multiplier: "2",
-  temp_buffers: "8MB",
   // what ends a statement or a session
   lock_timeout: "0",
   idle_session_timeout: "0",

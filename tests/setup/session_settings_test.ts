@@ -1,5 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { judgeSession, LOOKING_UP, PINNED } from "../../ledger/database/session_settings.ts";
+import {
+  judgeSession,
+  LOOKING_UP,
+  PINNED,
+  preparation,
+} from "../../ledger/database/session_settings.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -111,6 +116,17 @@ test("a pooler that leaves the startup options out changes no session either", a
     await sql.end();
   }
   assert(pooler.leftOut > 0, "no options were sent, so that none were left out");
+});
+
+test("a server's connection that has used temporary tables can be set up again", async () => {
+  const { testDatabase } = await import("../support/database.ts");
+  await using database = await testDatabase({ migrated: false });
+  const pooled = database.connect({ max: 1 });
+  // the size of their buffers can be set no more from here on, and the service has no such tables
+  await pooled.unsafe(
+    "SET temp_buffers = '16MB'; CREATE TEMPORARY TABLE used (id int); INSERT INTO used VALUES (1)",
+  );
+  await pooled.unsafe(preparation(PINNED));
 });
 
 /** A pooler in front of a server that forwards everything but the startup parameter `options`. */
