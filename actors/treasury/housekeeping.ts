@@ -22,7 +22,7 @@ import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
-/** Interval at which a signer is asked whether it signs for a network. */
+/** Interval at which a signer that signs for a network is asked whether it still does; one that does not, at each poll. */
 const SIGNER_MS = 2_000;
 /** Interval at which the queue is counted. */
 const QUEUE_MS = 5_000;
@@ -36,6 +36,8 @@ export class Housekeeping {
   readonly #funds: FundsWatch;
   readonly #low: LowFunds;
   #signerAskedAt = -Infinity;
+  /** Answer of the last look; where it is no, withdrawals are refused. */
+  #isSigning = true;
   /** Amounts that could be signed away at the last poll. */
   #left: Funds["left"] | null = null;
   #queue: { readonly at: number; readonly health: QueueHealth } | null = null;
@@ -151,11 +153,14 @@ export class Housekeeping {
   async #readSigner(): Promise<void> {
     const { signer, onSignerState } = this.#deps;
     const now = performance.now();
-    if (now - this.#signerAskedAt < SIGNER_MS) return;
+    // a look that began before the signer opened must not refuse withdrawals until the next one is due
+    if (this.#isSigning && now - this.#signerAskedAt < SIGNER_MS) return;
     this.#signerAskedAt = now;
     const open = await signsFor(signer, this.#chain.network);
     // a signer that cannot be reached is waited for, as it was before
-    if (open !== null) onSignerState(this.#chain.network, open);
+    if (open === null) return;
+    this.#isSigning = open;
+    onSignerState(this.#chain.network, open);
   }
 
   async #countCosts(): Promise<void> {

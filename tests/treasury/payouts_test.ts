@@ -133,7 +133,10 @@ test("a network that nobody signs for refuses payouts at once: failed, refunded,
   assert(events.some(({ type }) => type === "withdrawal.failed"));
   // the signer signs again: the treasury finds out by itself, and the reference can be used
   signs = true;
+  const opened = performance.now();
   await until(() => rig.engine.signerOpen("TRX"));
+  const tookMs = performance.now() - opened;
+  assert(tookMs < 1_000, `withdrawals were refused for ${tookMs} ms after the signer had opened`);
   const made = await rig.api.call("POST", "/api/withdrawals", { key, body });
   assertEquals(made.status, 201);
   await rig.mineUntil(
