@@ -15,7 +15,6 @@ import { logReport, type Report, type ReportBody } from "./report.ts";
 
 const log = getLogger(["engine", "reconcile"]);
 
-/** Interval at which due comparisons are looked for. */
 const POLL_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -26,6 +25,8 @@ export interface ReconcilePlan {
   readonly everyMs: number;
   /** Hour of the day (UTC) at which everything is compared. */
   readonly fullHour: number;
+  /** Between two looks whether one is due, milliseconds; default 10,000. */
+  readonly pollMs?: number;
 }
 
 /** Compares the books while the service runs. */
@@ -33,7 +34,8 @@ export class Reconciler {
   readonly #deps: CompareDeps;
   readonly #plan: ReconcilePlan;
   #ticker: ReturnType<typeof setInterval> | null = null;
-  #running: Promise<void> | null = null;
+  /** Scopes that are being compared: a full comparison takes long, and the quick ones go on beside it. */
+  readonly #running = new Set<ReconcileScope>();
   #newest: readonly Report[] = [];
   #stopped = false;
   /** Milliseconds of the monotonic clock; `null` before the start. */
@@ -67,7 +69,7 @@ export class Reconciler {
     await ensureJob(sql, jobOf("full"), nextHour(now, this.#plan.fullHour));
     this.#newest = await newestReports<ReportBody>(sql);
     this.#startedAt = performance.now();
-    this.#ticker = setInterval(() => this.#poll(), POLL_MS);
+    this.#ticker = setInterval(() => this.#poll(), this.#plan.pollMs ?? POLL_MS);
   }
 
   /** Stops; a comparison under way is left, it has changed nothing. */
@@ -87,19 +89,24 @@ export class Reconciler {
   }
 
   #poll(): void {
-    this.#running ??= this.#runDue().catch((error: unknown) => {
-      if (!this.#stopped) log.error("the books could not be compared: {error}", { error });
-    }).finally(() => this.#running = null);
+    for (const scope of ["quick", "full"] as const) {
+      if (this.#running.has(scope)) continue;
+      this.#running.add(scope);
+      this.#runDue(scope).catch((error: unknown) => {
+        if (!this.#stopped) log.error("the books could not be compared: {error}", { error });
+      }).finally(() => this.#running.delete(scope));
+    }
   }
 
-  async #runDue(): Promise<void> {
+  async #runDue(scope: ReconcileScope): Promise<void> {
     const { sql } = this.#deps;
     const { everyMs, fullHour } = this.#plan;
     const now = await readDatabaseTime(sql);
-    const again = nextHour(now, fullHour);
-    if (await takeJob(sql, jobOf("full"), now, again, DAY_MS)) await this.run("full");
-    if (await takeJob(sql, jobOf("quick"), now, now + everyMs, everyMs)) await this.run("quick");
-    else this.#newest = await newestReports<ReportBody>(sql);
+    const [again, longestMs] = scope === "full"
+      ? [nextHour(now, fullHour), DAY_MS]
+      : [now + everyMs, everyMs];
+    if (await takeJob(sql, jobOf(scope), now, again, longestMs)) await this.run(scope);
+    else if (scope === "quick") this.#newest = await newestReports<ReportBody>(sql);
   }
 }
 

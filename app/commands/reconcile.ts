@@ -38,9 +38,9 @@ async function reconcile(env: Env, out: Output, isQuick: boolean, accepts: boole
     await storeReport(sql, report);
     for (const part of report.body.parts) printPart(part, out);
     const { differences, unchecked } = report;
-    if (differences > 0) out.log(`\n${differences} differences.`);
-    else if (unchecked > 0) out.log(`\nNo difference found; ${unchecked} rules not compared.`);
-    else out.log("\nNo difference.");
+    const found = differences === 0 ? "No difference" : `${differences} differences`;
+    const leftOut = unchecked === 0 ? "" : ` found; ${unchecked} rules not compared (??)`;
+    out.log(`\n${found}${leftOut}.`);
     return differences > 0 ? 1 : unchecked > 0 ? 2 : 0;
   });
 }

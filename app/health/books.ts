@@ -16,6 +16,9 @@ export function registerReconcileMetrics(
   });
 }
 
+/** A day for the next full comparison and one for its length. */
+const FULL_OVERDUE_MS = 48 * 3_600_000;
+
 /** Troubles with the books, as far as the newest comparisons say. */
 export function reconcileReasons(
   reconciler: Pick<Reconciler, "newest" | "overdueMs" | "lookingMs">,
@@ -33,6 +36,16 @@ export function reconcileReasons(
       new Date(report.finishedAt).toISOString()
     } found ${report.differences} differences`
   );
+  // of a quick one that is no reason: a silent node is one by itself, and there is another one soon
+  const full = reconciler.newest.find(({ scope }) => scope === "full");
+  if (full !== undefined && full.unchecked > 0) {
+    const at = new Date(full.finishedAt).toISOString();
+    reasons.push(`the full comparison of the books of ${at} left ${full.unchecked} rules out`);
+  }
+  if (full !== undefined && now - full.finishedAt > FULL_OVERDUE_MS) {
+    const at = new Date(full.finishedAt).toISOString();
+    reasons.push(`the books were last compared in full at ${at}`);
+  }
   const latest = Math.max(0, ...reconciler.newest.map(({ finishedAt }) => finishedAt));
   if (latest > 0 && now - latest > reconciler.overdueMs) {
     reasons.push(`the books were last compared at ${new Date(latest).toISOString()}`);

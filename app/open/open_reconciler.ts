@@ -24,7 +24,8 @@ export function openReconciler(
   const { minutes, fullHour } = config.reconcile;
   if (minutes === 0) return { reconciler: null, close: () => Promise.resolve() };
   const sql = connect(databaseUrl, {
-    max: 2,
+    // transactions of both scopes at a time, and statements beside them
+    max: 4,
     applicationName: "engine-reconcile",
     statementTimeoutMs: STATEMENT_MS,
   });

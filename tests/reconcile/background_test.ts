@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { heldOf } from "../../actors/reconcile/check_chain.ts";
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
 import { nextHour, Reconciler } from "../../actors/reconcile/reconciler.ts";
@@ -10,7 +10,7 @@ import { ensureJob, takeJob } from "../../ledger/reconcile/reports.ts";
 import { moveCursor, readScannedRanges } from "../../ledger/watcher/cursor.ts";
 import { reconcileReasons } from "../../app/health/books.ts";
 import { testApi } from "../support/api.ts";
-import { addMerchant, amount, fund, openJournal } from "../support/books.ts";
+import { addMerchant, amount, fund, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -190,6 +190,12 @@ test("comparisons are kept, told to operators and seen in readiness; a silent no
   assertEquals(body.reports[1].differences, second.differences);
   await sql`UPDATE book.balance SET available = available - 1`;
   await sql`DELETE FROM book.inbox`;
+  isSilent = true;
+  const partial = await reconciler.run("full");
+  assertEquals(partial.differences, 0);
+  const [leftOut] = reconcileReasons(reconciler, now);
+  assertMatch(leftOut ?? "", /^the full comparison of the books of .* left \d rules out$/);
+  isSilent = false;
   await reconciler.run("full");
   assertEquals(reconcileReasons(reconciler, now), []);
   // what a bounded one has found is over when everything was compared after it, by hand too
@@ -211,12 +217,47 @@ test("comparisons are kept, told to operators and seen in readiness; a silent no
     reconcileReasons({ newest, overdueMs: 60_000, lookingMs: 0 }, now).length;
   assertEquals(told(report("quick", now - 9, 1), report("full", now - 5, 0)), 0);
   assertEquals(told(report("quick", now - 5, 1), report("full", now - 9, 0)), 1);
-  assertEquals(told(report("quick", now - 9, 1), report("full", now - 5, 0, 1)), 1);
+  assertEquals(told(report("quick", now - 9, 1), report("full", now - 5, 0, 1)), 2, "and left out");
   assertEquals(told(report("quick", now - 5, 0), report("full", now - 9, 1)), 1);
+  assertStringIncludes(
+    reconcileReasons(reconciler, now + 49 * 3_600_000).join(),
+    "were last compared in full at",
+  );
   now += 24 * 3_600_000;
   assertStringIncludes(reconcileReasons(reconciler, now).join(), "were last compared at");
   const chains = await api.call("GET", "/api/admin/chains", { key: admin });
   assertEquals(chains.body.networks[0].solid.height, 10);
+});
+
+test("a full comparison that is held up keeps no quick one waiting", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const reconciler = new Reconciler({
+    sql: database.connect({ max: 4 }),
+    chains: new Map(),
+    coldAddressOf: () => null,
+    pause,
+  }, { everyMs: 1, fullHour: 3, pollMs: 20 });
+  // only full comparisons read it
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = sql.begin(async (tx) => {
+    await tx`LOCK TABLE book.margin_day`;
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  await ensureJob(sql, "reconcile-full", 1_000);
+  await reconciler.start();
+  const newestOf = (scope: string) => reconciler.newest.find((one) => one.scope === scope);
+  await until(() => newestOf("quick") !== undefined);
+  const first = newestOf("quick")?.id;
+  await until(() => newestOf("quick")?.id !== first);
+  assertEquals(newestOf("full"), undefined, "it waits for what is held");
+  held.resolve();
+  await holding;
+  await until(() => newestOf("full") !== undefined);
+  reconciler.stop();
 });
 
 test("one service takes a job that is due, and it is due again later", async () => {
