@@ -71,6 +71,10 @@ Deno.test({
         assertEquals(await setting(first.url, "full_page_writes"), "on");
       });
 
+      await t.step("no commit waits long for a new segment of its log", async () => {
+        assertEquals(await setting(first.url, "wal_segment_size"), "1MB");
+      });
+
       await t.step("it is reached over loopback or its socket with a password only", async () => {
         assertEquals(await setting(first.url, "listen_addresses"), "127.0.0.1");
         assertEquals(await setting(first.url, "unix_socket_directories"), ".");
