@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "./log/log_event.ts";
 import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { createApi, createOps } from "./api/app.ts";
@@ -60,7 +60,6 @@ if (!lock.ok) {
   );
 }
 await configureLogging(config);
-const log = getLogger(["engine", "main"]);
 const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 
@@ -196,15 +195,14 @@ warming.begin();
 if (development) await warming.wait(WELCOME_MS);
 // deno-lint-ignore no-console -- for the person who started it, not for the log
 if (development) console.log(welcome);
-log.info("serving on {url}", { url: server.baseUrl });
-if (server.opsUrl !== null) log.info("health and metrics on {url}", { url: server.opsUrl });
+logEvent("service.serving", { url: server.baseUrl });
+if (server.opsUrl !== null) logEvent("service.serving_operators", { url: server.opsUrl });
 
 await stopped;
-log.info("stopping, no longer ready and still serving for {seconds} s", {
-  seconds: config.drainMs / 1_000,
-});
+logEvent("service.draining", { seconds: config.drainMs / 1_000 });
 await drain.run(config.drainMs);
+logEvent("service.stopping");
 await server.stop(STOP_MS);
 await close();
-log.info("stopped");
+logEvent("service.stopped");
 Deno.exit(0);

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../log/log_event.ts";
 import type { NodeState } from "../chains/node_state.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
 import type { Amount } from "../ledger/money/amount.ts";
@@ -18,7 +18,7 @@ import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commit
 import { HistoryWatch } from "./failover/history_watch.ts";
 import type { Committed } from "./journal/context.ts";
 import { Journal } from "./journal/journal.ts";
-import { MoveCounts } from "./journal/payment_moves.ts";
+import { logMove, MoveCounts } from "./journal/payment_moves.ts";
 import { Payments } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";
 import { Periodic, type PeriodicState } from "./runtime/periodic.ts";
@@ -30,8 +30,6 @@ import { DepositProver } from "./watcher/deposit_prover.ts";
 import { Upkeep } from "./upkeep.ts";
 import type { WatcherStatus } from "./watcher/scan_memory.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
-
-const log = getLogger(["engine"]);
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
 const MISSED_MS = 5_000;
@@ -276,7 +274,7 @@ export class Engine {
       try {
         await work();
       } catch (error) {
-        log.warn("cannot wake all merchants yet, trying again: {error}", { error });
+        logEvent("journal.wake_failed", { error });
       }
     }
   }
@@ -288,7 +286,10 @@ export class Engine {
   }
 
   #announce(news: Committed): void {
-    for (const move of news.moves) this.paymentMoves.add(move);
+    for (const move of news.moves) {
+      this.paymentMoves.add(move);
+      logMove(move);
+    }
     this.#liquidity.reserved(news.reservations);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
     for (const network of news.networks) this.#treasuries.tell(network, { type: "poll" });

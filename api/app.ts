@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../log/log_event.ts";
 import { Hono } from "hono";
 import { findApiKeys, markKeysUsed } from "../ledger/api_keys.ts";
 import { readBalances } from "../ledger/balances.ts";
@@ -34,8 +34,6 @@ import {
 } from "./http/request_log.ts";
 import type { Route } from "./http/route.ts";
 import { OPS_ROUTES, ROUTES } from "./routes.ts";
-
-const log = getLogger(["engine", "api"]);
 
 /** The time that health and measurements are repeated, milliseconds: both cost more than a request. */
 const KEPT_MS = 1_000;
@@ -81,7 +79,7 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
   });
   app.onError((error) => {
     const requestId = newRequestId();
-    log.error("request {requestId} failed: {error}", { requestId, error });
+    logEvent("http.unrouted_failed", { requestId, error });
     return textResponse(internalError, requestId, context);
   });
   return {

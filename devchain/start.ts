@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../log/log_event.ts";
 import { fromBase58, type HexAddress, toBase58 } from "./address.ts";
 import { ChainNode } from "./chain_node.ts";
 import { DevNode } from "./dev_node.ts";
@@ -86,13 +86,12 @@ function serve(store: Store, options: DevChainOptions, hostname: string): DevCha
   if (node.head.height === 0 && options.treasury !== undefined) fund(dev, options.treasury);
   const stopped = new AbortController();
   const api = new NodeApi(node, dev.faults, stopped.signal);
-  const logger = getLogger(["engine", "dev-chain"]);
   const server = Deno.serve({
     hostname,
     port: options.port,
     onListen: () => {},
     onError: (error) => {
-      logger.error("Cannot answer a request on {network}: {error}", {
+      logEvent("devchain.request_failed", {
         network: options.network,
         error,
       });

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../log/log_event.ts";
 import type { AnySql, Sql } from "./database/connect.ts";
 
 /** Rows deleted by one statement. */
@@ -69,8 +69,6 @@ export async function pruneInbox(sql: Sql, keepMs: number): Promise<number> {
   return count;
 }
 
-const log = getLogger(["engine", "clock"]);
-
 type Statement = (sql: AnySql) => PromiseLike<{ readonly count: number }>;
 
 /**
@@ -116,7 +114,7 @@ export async function boundKeptTimes(sql: Sql): Promise<number> {
     try {
       const { count } = await takeBack(sql);
       if (count > 0) {
-        log.error("{count} {name} were put off by a clock that was wrong, and are due now", {
+        logEvent("clock.times_bounded", {
           count,
           name,
         });

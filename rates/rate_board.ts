@@ -5,13 +5,11 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../log/log_event.ts";
 import { CURRENCIES } from "../ledger/money/pair.ts";
 import { agreedRate } from "./agreed_rate.ts";
 import type { FiatRate, Priced, Rates } from "./rates.ts";
 import { type RateSource, type RateTable, RateUnavailable } from "./source.ts";
-
-const log = getLogger(["engine", "rates"]);
 
 /** Options of a board. */
 export interface RateBoardOptions {
@@ -100,10 +98,10 @@ export class RateBoard implements Rates {
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       if (!(error instanceof RateUnavailable)) {
-        log.error("{source} cannot be understood: {error}", { source: source.name, error });
+        logEvent("rates.malformed", { source: source.name, error });
         return;
       }
-      log.warn("no {priced} rates from {source}: {reason}", {
+      logEvent("rates.missing", {
         priced,
         source: source.name,
         reason: error.message,

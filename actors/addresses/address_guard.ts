@@ -5,11 +5,9 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { ListTurns, type Slice, type TurnFigures } from "./list_turns.ts";
-
-const log = getLogger(["engine", "addresses"]);
 
 /** An address as a row of the database has it. */
 export interface IssuedAddress {
@@ -105,10 +103,7 @@ export class AddressGuard {
       return true;
     }
     this.#mismatches++;
-    log.error(
-      "an address of the database is not the wallet's own and is handed out to no-one: {network} {walletIndex} {address}",
-      { ...row },
-    );
+    logEvent("addresses.mismatch", { ...row });
     return false;
   }
 
@@ -121,7 +116,7 @@ export class AddressGuard {
     try {
       address = this.#options.derive(row.network, walletIndex);
     } catch (error) {
-      log.error("an address cannot be derived: {network} {walletIndex}: {error}", {
+      logEvent("addresses.underivable", {
         ...row,
         error,
       });

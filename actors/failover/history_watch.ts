@@ -7,7 +7,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
@@ -23,8 +23,6 @@ import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { newId } from "../runtime/ids.ts";
 import type { AcknowledgedCommits } from "./acknowledged_commits.ts";
-
-const log = getLogger(["engine", "failover"]);
 
 /** Derivation indexes per network that are jumped over; as many as may have been handed out since. */
 const DEFAULT_GAP = 1_000;
@@ -80,9 +78,7 @@ export class HistoryWatch {
     const { sql, gap = DEFAULT_GAP, dropCaches } = this.#deps;
     const { history, opened, isTold, newest } = await compareHistory(sql, newId("fov"), gap);
     if (isTold !== this.#isTold) {
-      log.warn(
-        isTold ? "the database tells its history" : "the database does not tell its history",
-      );
+      logEvent("failover.history_told", { told: isTold });
     }
     this.#isTold = isTold;
     const isOther = this.#known !== null && isTold && history !== this.#known;
@@ -91,10 +87,11 @@ export class HistoryWatch {
     if (isOther || opened || isDeclared) {
       dropCaches();
       this.#isDue = true;
-      log.fatal(
-        "{newest}: the database continues another history ({before}, now {history}): payouts wait",
-        { newest, before: this.#known ?? "of an earlier life", history },
-      );
+      logEvent("failover.history_changed", {
+        newest,
+        before: this.#known ?? "of an earlier life",
+        history,
+      });
     }
     if (isTold) this.#known = history;
     if (this.#isDue) await this.#settle();
@@ -118,7 +115,7 @@ export class HistoryWatch {
       const derive = (index: number) => chain.deriveAddress(index);
       const lost = await watchGap(sql, gap.network, gap, derive, () => newId("adr"));
       await setGapWatched(sql, gap);
-      log.warn("{network}: {lost} addresses that may have been handed out are watched", {
+      logEvent("failover.addresses_watched", {
         network: gap.network,
         lost,
       });
@@ -133,10 +130,10 @@ export class HistoryWatch {
     const lost = all.filter(({ commitId }) => absent.has(commitId));
     const count = await recordLostCommits(sql, lost);
     if (count === 0) return;
-    log.error("{count} acknowledged records are lost, see deno task admin failover", { count });
+    logEvent("failover.records_lost", { count });
     const told = lost.flatMap(({ at, records }) => records.map((record) => ({ at, ...record })));
     for (const { at, amount, ...record } of told.slice(0, MOST_TOLD)) {
-      log.error("lost: {kind} {recordId} of {merchantId}, {amount} {currency} to {destination}", {
+      logEvent("failover.record_lost", {
         ...record,
         amount: amount === null ? "" : formatAmount(amount),
         acknowledgedAt: new Date(at).toISOString(),

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { v7 } from "uuid";
 import type { Settings } from "../../ledger/settings.ts";
 import type { Miss } from "../../ledger/journal/write_batch.ts";
@@ -17,8 +17,6 @@ import { committed, decideBatch, type MerchantBatch } from "./decide_batch.ts";
 import { resolveLost } from "./lost_commit.ts";
 import { type Batch, type QueuedMessage, refuseOverloaded, unanswered } from "./queue.ts";
 import { recover, type Recovering, type RolledBack, TRIES } from "./recover.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 export class BatchProcessor {
   readonly #context: JournalContext;
@@ -121,7 +119,7 @@ export class BatchProcessor {
     } catch (error) {
       if (!store.isConnectionError(error)) throw error;
       this.#context.dropCaches();
-      log.warn("the answer to a commit was lost: {error}", { error });
+      logEvent("journal.answer_lost", { error });
       return { kind: "unknown", commitId, error };
     }
   }
@@ -225,7 +223,7 @@ export class BatchProcessor {
       return await this.#context.retry(() => this.#context.store.readHaltedNetworks(networks));
     } catch (error) {
       if (this.#context.isStopping) throw error;
-      log.error("it cannot be read where signing is stopped: {error}", { error });
+      logEvent("journal.stops_unread", { error });
       return networks;
     }
   }

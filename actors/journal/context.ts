@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Settings } from "../../ledger/settings.ts";
 import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
@@ -14,8 +14,6 @@ import type { Liquidity, MerchantState, Reservation } from "../merchant/state.ts
 import type { PaymentMove } from "./payment_moves.ts";
 import { AuditPause, DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
 import { MerchantQueue, type QueuedMessage, type Standing } from "./queue.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 /**
  * The most messages of one batch, and inbox rows that it takes on; larger ones gain nothing and cost
@@ -242,7 +240,7 @@ export class JournalContext {
     try {
       await this.store.quarantineInboxRow(key, reason);
     } catch (error) {
-      log.warn("an inbox row cannot be quarantined now, it is met again: {txid}: {error}", {
+      logEvent("journal.row_not_quarantined", {
         txid: key.txid,
         error,
       });

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Settings } from "../../ledger/settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -25,8 +25,6 @@ import type { ActiveMerchants, Committed, PendingDeposit } from "./context.ts";
 import { recordNeeds } from "./open_batch.ts";
 import { type PaymentMove, paymentMoves } from "./payment_moves.ts";
 import { UnitOfWork } from "./unit_of_work.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 /** One merchant's part of a batch, decided. */
 export interface MerchantBatch {
@@ -70,7 +68,7 @@ export async function decideBatch(
   for (const [merchantId, all] of batch) {
     const state = states.get(merchantId);
     if (state === undefined) {
-      log.error("a message names a merchant that does not exist: {merchantId}", { merchantId });
+      logEvent("journal.merchant_unknown", { merchantId });
       for (const queued of all) if (queued.kind === "command") queued.answer({ kind: "failed" });
       continue;
     }
@@ -137,14 +135,11 @@ export function decideMerchant(
         continue;
       }
     } catch (error) {
-      log.error(
-        "a message broke an assumption and is quarantined: {type} of {merchantId}: {error}",
-        {
-          type: queued.message.type,
-          merchantId,
-          error,
-        },
-      );
+      logEvent("journal.message_quarantined", {
+        type: queued.message.type,
+        merchantId,
+        error,
+      });
       if (queued.kind === "event") quarantined.push({ event: queued, reason: `bug: ${error}` });
       outcome = { kind: "failed" };
     }

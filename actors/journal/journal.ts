@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Settings } from "../../ledger/settings.ts";
 import type { Answers, AskOutcome, MerchantCommand, Merchants } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
@@ -15,8 +15,6 @@ import { JournalContext, type JournalOptions } from "./context.ts";
 import { within } from "../runtime/within.ts";
 import { openBatch } from "./open_batch.ts";
 import { QueuedCommand, type Taken } from "./queue.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 /** Pause between two checks of deadlines, and of paused merchants while nothing else waits. */
 const TICK_MS = 50;
@@ -132,7 +130,7 @@ export class Journal implements Merchants {
   /** Tries once more what was quarantined as broken; when a node, perhaps of a new release, starts. */
   async retryBroken(): Promise<void> {
     const count = await this.#context.store.releaseBroken();
-    if (count > 0) log.warn("{count} inbox rows that were quarantined are tried again", { count });
+    if (count > 0) logEvent("journal.rows_retried", { count });
   }
 
   /** Global settings as the journal last read them. */
@@ -206,7 +204,7 @@ export class Journal implements Merchants {
         await this.#processor.process(await openBatch(context, taken));
       } catch (error) {
         // a bug of the journal or a database gone for good: nothing of this batch is acknowledged
-        log.error("a batch was given up: {error}", { error });
+        logEvent("journal.batch_given_up", { error });
         this.#giveUp(taken, error);
       }
     }

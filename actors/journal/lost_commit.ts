@@ -6,10 +6,8 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { JournalContext } from "./context.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 /** First and longest pause before a locked account is asked about again, milliseconds. */
 const FIRST_MS = 20;
@@ -58,7 +56,7 @@ async function resolveNow(context: JournalContext, lost: LostCommit): Promise<Fa
     return await context.retry(() => resolveOnce(context, lost, lost.merchantIds));
   } catch (error) {
     if (context.isStopping) throw error;
-    log.error("it cannot be found out now what became of a commit: {error}", { error });
+    logEvent("journal.commit_unknown", { error });
     return { happened: new Set(), waiting: new Set(lost.merchantIds) };
   }
 }
@@ -81,7 +79,7 @@ async function resolveLate(
       }
       left = left.filter((merchantId) => waiting.has(merchantId));
     } catch (error) {
-      log.warn("it cannot be found out yet what became of a commit, asking again: {error}", {
+      logEvent("journal.commit_asked_again", {
         error,
       });
     }

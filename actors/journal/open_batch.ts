@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { verdictId } from "../../ledger/ingested.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import { ANY_LOG, type RecordNeeds } from "../../ledger/journal/read_records.ts";
@@ -16,8 +16,6 @@ import { CLAIM } from "../merchant/state.ts";
 import type { JournalContext } from "./context.ts";
 import type { DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
 import type { Batch, QueuedMessage, Taken } from "./queue.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 /** Time for which inboxes are read merchant by merchant within one batch, milliseconds. */
 const APART_MS = 3_000;
@@ -61,7 +59,7 @@ async function addEvents(
       const message = chainEventOf(row, at, opening.usdRate);
       batch.get(row.merchantId)?.push({ kind: "event", message });
     } catch (error) {
-      log.error("an inbox row cannot be read and is quarantined: {txid}: {error}", {
+      logEvent("journal.row_unreadable", {
         txid: row.txid,
         error,
       });
@@ -88,7 +86,7 @@ async function readRows(
   } catch (error) {
     if (store.isConnectionError(error)) throw error;
     doubts.failed(opening.monotonic() - sharedSince);
-    log.error("the inboxes of {count} merchants cannot be read, trying them apart: {error}", {
+    logEvent("journal.inboxes_unread", {
       count: woken.length,
       error,
     });
@@ -107,7 +105,7 @@ async function readRows(
     } catch (error) {
       if (store.isConnectionError(error)) throw error;
       // its rows are still there, and found again by the next poll
-      log.error("the inbox of {merchantId} cannot be read: {error}", { merchantId, error });
+      logEvent("journal.inbox_unread", { merchantId, error });
       const costMs = opening.monotonic() - since;
       doubts.failed(costMs);
       // the database is slow for all: tried one by one, they would keep all merchants for as many statements

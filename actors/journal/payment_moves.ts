@@ -4,9 +4,11 @@
  * @module
  */
 
-import type { Amount } from "../../ledger/money/amount.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { DepositStatus, WithdrawalStatus } from "../../ledger/money/transitions.ts";
+import type { EventName } from "../../log/event_table.ts";
+import { logEvent } from "../../log/log_event.ts";
 import type { UnitOfWork } from "./unit_of_work.ts";
 
 /** One payment that has reached another status. */
@@ -61,6 +63,32 @@ type Kept = Pick<PaymentMove, "id" | "merchantId" | "network" | "currency" | "am
 function keptOf({ id, merchantId, network, currency, amount }: Kept): Kept {
   return { id, merchantId, network, currency, amount };
 }
+
+/** Logs a move that a person may ask for; that a payout was opened is in the books alone. */
+export function logMove(move: PaymentMove): void {
+  const { kind, id: payment, merchantId, network, currency, txid, reason, status } = move;
+  const event = kind === "deposit" ? DEPOSIT_EVENTS[status] : PAYOUT_EVENTS[status];
+  if (event === undefined) return;
+  const amount = formatAmount(move.amount);
+  const why = reason === null ? {} : { reason };
+  const where = txid === null ? {} : { txid };
+  logEvent(event, { kind, payment, merchantId, network, currency, amount, ...where, ...why });
+}
+
+type Events = Readonly<Partial<Record<PaymentMove["status"], EventName>>>;
+
+const DEPOSIT_EVENTS: Events = {
+  PENDING: "deposit.seen",
+  CONFIRMED: "deposit.confirmed",
+  FAILED: "deposit.failed",
+};
+
+const PAYOUT_EVENTS: Events = {
+  PENDING_APPROVAL: "payout.approval",
+  CONFIRMED: "payout.confirmed",
+  FAILED: "payout.failed",
+  CANCELLED: "payout.cancelled",
+};
 
 /** The number of moves of a kind, pair and status. */
 export interface MoveCount extends Pick<PaymentMove, "kind" | "network" | "currency" | "status"> {

@@ -18,15 +18,13 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { AuditedRefusal } from "../../ledger/journal/write_error.ts";
 import { isAudited } from "../merchant/decide/audit.ts";
 import type { JournalContext } from "./context.ts";
 import type { DoubtfulMerchants } from "./merchant_standing.ts";
 import { type Batch, type QueuedMessage, refuseOverloaded } from "./queue.ts";
-
-const log = getLogger(["engine", "journal"]);
 
 /**
  * Decisions on a merchant's messages before its senders are refused as overloaded: an account that
@@ -129,10 +127,7 @@ class Recovery {
       return await this.bisect();
     }
     if (why === "locked") {
-      log.warn(
-        "{count} audited commands are refused, as a row that all need is locked: {error}",
-        { count: ruled.length, error: this.error },
-      );
+      logEvent("journal.audited_refused", { count: ruled.length, error: this.error });
       refuseOverloaded(audited);
       return await this.process(others, 1);
     }
@@ -167,7 +162,7 @@ class Recovery {
     if (claiming.size === 0 && (!wantsReference || this.attempt >= TRIES)) {
       return await this.bisect();
     }
-    log.info("a unique key was taken meanwhile, deciding {count} merchants again", {
+    logEvent("journal.key_taken", {
       count: batch.size,
     });
     if (claiming.size === 0) return await this.process(batch, this.attempt + 1);
@@ -183,10 +178,7 @@ class Recovery {
    * may be another node's, and gone in a moment.
    */
   async pauseLocked(costMs: number): Promise<void> {
-    log.warn(
-      "{count} merchants wait, as one of their rows is locked or a statement is slow: {error}",
-      { count: this.batch.size, error: this.error },
-    );
+    logEvent("journal.merchants_wait", { count: this.batch.size, error: this.error });
     if (this.batch.size > 1) return await this.#processParts();
     for (const [merchantId, messages] of this.batch) this.#pauseAlone(merchantId, messages, costMs);
   }
@@ -205,7 +197,7 @@ class Recovery {
    */
   async pauseSlow(merchantIds: readonly string[], costMs: number): Promise<void> {
     const { doubts } = this.context;
-    log.warn("a statement for {count} merchants took {ms} ms, trying them apart: {error}", {
+    logEvent("journal.statement_slow", {
       count: merchantIds.length,
       ms: Math.round(costMs),
       error: this.error,
@@ -229,7 +221,7 @@ class Recovery {
    */
   async retryTransient(): Promise<void> {
     const { batch, attempt } = this;
-    log.warn("the database refused a batch of {count} merchants, trying again: {error}", {
+    logEvent("journal.batch_refused", {
       count: batch.size,
       error: this.error,
     });
@@ -251,7 +243,7 @@ class Recovery {
    */
   async bisect(): Promise<void> {
     if (this.batch.size > 1) {
-      log.error("a batch of {count} merchants failed, trying them apart: {error}", {
+      logEvent("journal.batch_split", {
         count: this.batch.size,
         error: this.error,
       });
@@ -273,10 +265,7 @@ class Recovery {
   /** The end of a message that fails even alone. */
   async #quarantine(merchantId: string, queued: QueuedMessage): Promise<void> {
     const { error } = this;
-    log.error(
-      "a message cannot be carried out and is quarantined: {type} of {merchantId}: {error}",
-      { type: queued.message.type, merchantId, error },
-    );
+    logEvent("journal.message_broken", { type: queued.message.type, merchantId, error });
     // a database that keeps going away is not the row's fault: a later wake-up tries again
     if (queued.kind === "event" && this.context.store.isConnectionError(error)) return;
     await this.context.quarantine(queued, `bug: ${error}`);

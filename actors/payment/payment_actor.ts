@@ -9,7 +9,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor, readUnbrokenScan } from "../../ledger/watcher/cursor.ts";
@@ -23,8 +23,6 @@ import { isAway } from "../runtime/is_away.ts";
 import type { PendingDeposit } from "../journal/context.ts";
 import { type Actor, type ActorKind, Actors } from "../runtime/actor.ts";
 import { type DueTimer, Timers } from "../runtime/timers.ts";
-
-const log = getLogger(["engine", "payment"]);
 
 /** Payments that work together: however many timers are due, reads of others find a connection. */
 const AT_ONCE = 4;
@@ -155,7 +153,7 @@ class PaymentActor implements Actor<PaymentMessage> {
     const finding = { reason: "the transaction expired without being included", to: deposit.to };
     const vanished = await recordVanished(sql, deposit, finding, proof.history);
     if (!vanished) return false;
-    log.info("deposit {depositId} can no longer become final: {txid}", { ...deposit });
+    logEvent("deposit.expired", { ...deposit });
     wakeMerchant(deposit.merchantId);
     return true;
   }
@@ -172,7 +170,7 @@ class PaymentActor implements Actor<PaymentMessage> {
     if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return solid;
     if (this.#logged.get(network) !== from) {
       this.#logged.set(network, from);
-      log.error("{network}: {depositId} stays pending as blocks before {from} were not all read", {
+      logEvent("deposit.unproven_expiry", {
         network,
         depositId,
         from,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
@@ -28,8 +28,6 @@ import {
   ScanBehind,
   TRIES,
 } from "./passed_block.ts";
-
-const log = getLogger(["engine", "reconcile"]);
 
 /** Payouts that are looked up, the newest ones. */
 const PAYOUTS = 200;
@@ -118,7 +116,7 @@ async function compareEach(rules: readonly Rule[]): Promise<readonly ReportedRul
     } catch (error) {
       if (error instanceof ScanBehind) behind = error.message;
       const isAway = error instanceof ChainUnavailable || error instanceof ScanBehind;
-      if (!isAway) log.error("comparing broke: {rule}: {error}", { rule, error });
+      if (!isAway) logEvent("reconcile.rule_broke", { rule, error });
       const reason = error instanceof Error ? error.message : String(error);
       const unchecked = isAway ? reason : `comparing broke: ${reason}`;
       results.push({ rule, differences: [], unchecked });

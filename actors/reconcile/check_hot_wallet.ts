@@ -29,7 +29,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import {
   add,
   type Amount,
@@ -49,8 +49,6 @@ import {
 import { type Reading, readWallet, type Unmoved, unmovedOf } from "./read_wallet.ts";
 import { type ChainCheck, ScanBehind, untilPassed } from "./passed_block.ts";
 import type { Compared } from "./report.ts";
-
-const log = getLogger(["engine", "reconcile"]);
 
 /** By how many blocks a balance may be off those it was read between. */
 const OFF = 1;
@@ -232,7 +230,7 @@ async function storeBasis(
   level: WalletLevel,
 ): Promise<void> {
   await storeWalletLevel(sql, network, asset, level);
-  log.info("{network}: the {asset} of the hot wallet is compared from block {height} on", {
+  logEvent("reconcile.wallet_begun", {
     network,
     asset,
     height: level.height,
@@ -268,7 +266,7 @@ function differenceOf(
 }
 
 function logFunded(network: string, asset: OutgoingAsset, amount: Amount): void {
-  log.info("{network}: {amount} {asset} came to the hot wallet from outside", {
+  logEvent("reconcile.wallet_filled", {
     network,
     asset,
     amount: formatAmount(amount),

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -15,8 +15,6 @@ import { newId } from "../runtime/ids.ts";
 import { CHAIN_RULE, type ChainCheckOptions, checkChain } from "./check_chain.ts";
 import type { ReconciledChain } from "./passed_block.ts";
 import type { Report, ReportedPart } from "./report.ts";
-
-const log = getLogger(["engine", "reconcile"]);
 
 export interface CompareDeps {
   /** A pool whose statements may take long. */
@@ -71,7 +69,7 @@ async function apart(
   try {
     return await compare();
   } catch (error) {
-    log.error("{part} could not be compared: {error}", { part: network ?? "the books", error });
+    logEvent("reconcile.part_failed", { part: network ?? "the books", error });
     const unchecked = `comparing broke: ${error instanceof Error ? error.message : String(error)}`;
     return { network, rules: [{ rule, differences: [], unchecked }], holdings: [] };
   }

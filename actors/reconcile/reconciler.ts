@@ -6,14 +6,12 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
 import { ensureJob, newestReports, storeReport, takeJob } from "../../ledger/reconcile/reports.ts";
 import { compareAll, type CompareDeps } from "./compare_all.ts";
 import { logReport, type Report, type ReportBody } from "./report.ts";
-
-const log = getLogger(["engine", "reconcile"]);
 
 const POLL_MS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -93,7 +91,7 @@ export class Reconciler {
       if (this.#running.has(scope)) continue;
       this.#running.add(scope);
       this.#runDue(scope).catch((error: unknown) => {
-        if (!this.#stopped) log.error("the books could not be compared: {error}", { error });
+        if (!this.#stopped) logEvent("reconcile.failed", { error });
       }).finally(() => this.#running.delete(scope));
     }
   }

@@ -1,9 +1,7 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import type { StoredReport } from "../../ledger/reconcile/reports.ts";
-
-const log = getLogger(["engine", "reconcile"]);
 
 /** Result of a comparison. */
 export interface Compared {
@@ -52,15 +50,12 @@ export function logReport(report: Report): void {
     const where = network ?? "books";
     for (const { rule, differences, unchecked } of rules) {
       for (const { subject, detail } of differences) {
-        log.fatal("{where}: not so: {rule}: {subject}: {detail}", { where, rule, subject, detail });
+        logEvent("reconcile.difference", { where, rule, subject, detail });
       }
       if (unchecked !== null) {
-        log.warn("{where}: not compared: {rule}: {unchecked}", { where, rule, unchecked });
+        logEvent("reconcile.unchecked", { where, rule, unchecked });
       }
     }
   }
-  log.info(
-    "books compared ({scope}, {ms} ms): {differences} differences, {unchecked} not compared",
-    { scope, ms: finishedAt - startedAt, differences, unchecked },
-  );
+  logEvent("reconcile.compared", { scope, ms: finishedAt - startedAt, differences, unchecked });
 }

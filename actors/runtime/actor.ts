@@ -8,10 +8,8 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { within } from "./within.ts";
-
-const log = getLogger(["engine", "actors"]);
 
 /** An actor in memory. */
 export interface Actor<M> {
@@ -151,7 +149,7 @@ export class Actors<M> {
         cell.actor = null;
         const transient = this.kind.isTransient(error);
         if (!transient) failures++;
-        log.warn("{kind}/{id} {what}: {error}", {
+        logEvent("actor.reloaded", {
           kind: this.kind.name,
           id,
           what: transient ? "waits for what is away" : "failed and is reloaded",
@@ -167,7 +165,7 @@ export class Actors<M> {
     }
     if (this.#abandoned) return;
     this.#quarantined++;
-    log.error("{kind}/{id} cannot handle a message, it is quarantined: {message}", {
+    logEvent("actor.message_quarantined", {
       kind: this.kind.name,
       id,
       message,

@@ -5,9 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
-
-const log = getLogger(["engine", "periodic"]);
+import { logEvent } from "../../log/log_event.ts";
 
 /** State of a piece of work. */
 export interface PeriodicState {
@@ -66,7 +64,7 @@ export class Periodic {
         await work();
         task.completedAt = this.#monotonic();
       } catch (error) {
-        log.warn("cannot {name}, trying again: {error}", { name, error });
+        logEvent("periodic.failed", { name, error });
       } finally {
         isBusy = false;
       }

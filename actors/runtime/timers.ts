@@ -5,10 +5,8 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
-
-const log = getLogger(["engine", "timers"]);
 
 /** The most timers that are read at once, and how often in one poll. */
 const BATCH_LIMIT = 500;
@@ -71,7 +69,7 @@ export class Timers {
     this.#stopped = false;
     const tick = () => {
       this.#ticking = this.#tick().catch((error) => {
-        log.warn("cannot look for due timers, trying again: {error}", { error });
+        logEvent("timer.poll_failed", { error });
       }).then(() => {
         if (!this.#stopped) this.#ticker = setTimeout(tick, everyMs);
       });
@@ -121,7 +119,7 @@ export class Timers {
     } catch (error) {
       if (this.#broken.has(which) || this.#broken.size >= MOST_BROKEN) return;
       this.#broken.add(which);
-      log.error("a timer cannot be delivered: {which}: {error}", { which, error });
+      logEvent("timer.broken", { which, error });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
@@ -27,8 +27,6 @@ import {
 } from "./next_step.ts";
 import type { CoinRate, CostMemory, Stake, SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { carriedBy, sumOf } from "./what_is_there.ts";
-
-const log = getLogger(["engine", "sweeper"]);
 
 export interface PlanDeps {
   readonly sql: Sql;
@@ -65,7 +63,7 @@ type Transfer = Extract<NextStep, { do: "sweep" | "fund-gas" | "delegate" | "und
 
 /** The plan of one address. */
 class Plan {
-  readonly #log;
+  readonly #place;
 
   constructor(
     private readonly deps: PlanDeps,
@@ -73,7 +71,7 @@ class Plan {
     private readonly stake: Stake,
   ) {
     const { network, address } = state.target;
-    this.#log = log.with({ network, address });
+    this.#place = { network, address };
   }
 
   async make(): Promise<boolean> {
@@ -111,9 +109,7 @@ class Plan {
       });
       if (step.do === "fund-gas" && costs.coin < facts.coin && isFundingOver(this.state)) {
         const [given, coin] = [facts.coin, costs.coin].map(formatAmount);
-        const text =
-          "{network}: {given} coin were given to {address} by the books, {coin} are there";
-        this.#log.warn(text, { given, coin });
+        logEvent("sweep.coin_differs", { ...this.#place, given, coin });
       }
       return step;
     } catch (error) {
@@ -153,8 +149,7 @@ class Plan {
       case "give-up": {
         const { outgoingId, why } = step;
         if (await withdrawStep(sql, target, outgoingId, why)) {
-          const text = "{network}: {outgoingId} is taken back, it could not be signed: {why}";
-          this.#log.warn(text, { outgoingId, why });
+          logEvent("sweep.step_withdrawn", { ...this.#place, outgoingId, why });
           return false;
         }
         const detail = "it is being signed";
@@ -186,8 +181,7 @@ class Plan {
     if (facts.delegation !== null && now - facts.delegation.at < pace.staleMs) {
       return await this.#wait({ reason: "balance_differs", detail, pollMs: pace.pollMs });
     }
-    const text = "{network}: {address} is taken to have no delegated energy: {detail}";
-    this.#log.warn(text, { detail });
+    logEvent("sweep.energy_lost", { ...this.#place, detail });
     const without = { ...state, facts: { ...facts, delegated: ZERO } };
     return await new Plan(deps, without, stake).make();
   }
@@ -223,8 +217,13 @@ class Plan {
     }
     const { kind, outgoingId } = row;
     const currency = kind === "sweep" ? target.currency : "of the chain's coin";
-    const text = "{network}: {kind} {outgoingId} of {amount} {currency} for {address}";
-    this.#log.info(text, { kind, outgoingId, amount: formatAmount(row.amount), currency });
+    logEvent("sweep.queued", {
+      ...this.#place,
+      kind,
+      outgoingId,
+      amount: formatAmount(row.amount),
+      currency,
+    });
     return true;
   }
 
@@ -246,8 +245,7 @@ class Plan {
       // the others come with the next poll, which is due at once
       const merchantIds = await attachToSweep(sql, target, outgoingId, carried);
       if (merchantIds === null) return true;
-      const text = "{network}: {count} transfers to {address} were carried by {outgoingId} already";
-      this.#log.info(text, { count: carried.length, outgoingId });
+      logEvent("sweep.carried", { ...this.#place, count: carried.length, outgoingId });
       wakeMerchants(new Set(merchantIds));
       return true;
     }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Chain } from "../../chains/chain.ts";
 import type { HubAudit } from "../../ledger/audit.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
@@ -21,8 +21,6 @@ import {
   orInDoubt,
   readMet,
 } from "../watcher/chain_in_doubt.ts";
-
-const log = getLogger(["engine", "sweeper"]);
 
 export type SettleOutcome =
   | ({ readonly kind: "settled"; readonly arrived: Amount } & Settled)
@@ -82,7 +80,7 @@ export async function settleSweep(
   const found = { sweep, address, verdict, taken, arrived, reason };
   const settled = await writeSweepVerdict(sql, found, audit);
   if (settled === null) return { kind: "settled_before" };
-  log.warn("{network}: {outgoingId} was settled by {actor} as {verdict}: {reason}", {
+  logEvent("sweep.settled", {
     network: sweep.network,
     outgoingId: sweep.outgoingId,
     actor: audit.actor,

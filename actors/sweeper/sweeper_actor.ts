@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -30,8 +30,6 @@ import {
   type SweepPace,
   type SweepTerms,
 } from "./sweep_terms.ts";
-
-const log = getLogger(["engine", "sweeper"]);
 
 /** Addresses of one turn; then the mailbox is looked at again. */
 const TURN = 200;
@@ -144,13 +142,12 @@ class SweeperActor implements Actor<SweeperMessage> {
       onStatus(network, await readSweepHealth(sql, network));
     } catch (error) {
       if (classifyDatabaseError(error) === "connection" && isAway(error)) throw error;
-      log.error("{network}: sweeps cannot be counted: {error}", { network, error });
+      logEvent("sweep.uncounted", { network, error });
     }
   }
 
   #log({ network, address, currency }: SweepAddress, error: unknown): void {
-    const level = isAway(error) ? "warn" : "error";
-    log[level]("{network}: cannot look at {currency} of {address}, trying again: {error}", {
+    logEvent(isAway(error) ? "sweep.address_waits" : "sweep.address_failed", {
       network,
       address,
       currency,

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Chain } from "../../chains/chain.ts";
 import type { HubAudit } from "../../ledger/audit.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -26,8 +26,6 @@ import {
   readBelieved,
 } from "../watcher/chain_in_doubt.ts";
 import { carriedBy, splitAt, sumOf } from "./what_is_there.ts";
-
-const log = getLogger(["engine", "sweeper"]);
 
 export type WriteOffOutcome =
   | { readonly kind: "written_off"; readonly transfers: number }
@@ -101,7 +99,7 @@ export async function writeOff(
   const { height } = cursor;
   const found = { items: gone, amount, unexplained, balance, height, reason };
   if (!await writeOffItems(sql, target, found, audit)) return { kind: "changed" };
-  log.warn("{network}: {amount} {currency} of {address} were written off by {actor}: {reason}", {
+  logEvent("sweep.written_off", {
     network,
     amount: formatAmount(amount),
     currency,

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import { cutTo, formatAmount, subtract } from "../../ledger/money/amount.ts";
 import { type Currency, tokenDecimals } from "../../ledger/money/pair.ts";
@@ -7,8 +7,6 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { newId } from "../runtime/ids.ts";
 import type { ColdPolicy, HotLevels } from "./treasury_deps.ts";
 import { type Funds, type HotWallet, readFunds } from "./funds.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /**
  * Sends what the hot wallet need not hold to the cold wallet: above the ceiling of a currency the
@@ -42,7 +40,7 @@ async function makeWay(sql: Sql, chain: HotWallet, currency: Currency): Promise<
   const { network } = chain;
   const outgoingId = await giveUpCold(sql, network, currency);
   if (outgoingId === null) return false;
-  log.warn("{network}: {outgoingId} to the cold wallet is given up, payouts need the money", {
+  logEvent("cold.given_up", {
     network,
     outgoingId,
   });
@@ -64,7 +62,7 @@ async function sendSurplus(
   const amount = cutTo(subtract(free, target), tokenDecimals(currency, network));
   const outgoingId = newId("out");
   if (!await queueCold(sql, { outgoingId, network, currency, amount, destination })) return false;
-  log.info("{network}: {amount} {currency} go to the cold wallet as {outgoingId}", {
+  logEvent("cold.queued", {
     network,
     amount: formatAmount(amount),
     currency,

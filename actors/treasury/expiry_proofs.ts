@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/money/pair.ts";
 import {
@@ -13,8 +13,6 @@ import {
 } from "../../ledger/treasury/expired_attempts.ts";
 import { type Cursor, readUnbrokenScan } from "../../ledger/watcher/cursor.ts";
 import { SecondOpinion, type SecondOpinionPolicy } from "./second_opinion.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Transactions that second nodes are asked about in one turn. */
 const ASKED_AT_ONCE = 200;
@@ -62,13 +60,13 @@ export class ExpiryProofs {
     const proof = { second, scannedFrom };
     const { requeued, abandoned } = await expireAttempts(sql, network, solid, attemptLimit, proof);
     for (const outgoingId of requeued) {
-      log.warn("{network}: {outgoingId} expired unseen and is queued again", {
+      logEvent("transfer.expired", {
         network,
         outgoingId,
       });
     }
     for (const { outgoingId } of abandoned) {
-      log.error("{network}: {outgoingId} expired too often and is given up", {
+      logEvent("transfer.dead", {
         network,
         outgoingId,
       });
@@ -85,7 +83,7 @@ export class ExpiryProofs {
     const ids = await readUnscanned(sql, network, solid.previousTime, scannedFrom, ASKED_AT_ONCE);
     const told = await recordExpiryDoubts(sql, new Map(ids.map((id) => [id, reason])));
     for (const outgoingId of told) {
-      log.error("{network}: {outgoingId} is {reason}", { network, outgoingId, reason });
+      logEvent("transfer.unproven", { network, outgoingId, reason });
     }
     return scannedFrom;
   }
@@ -120,7 +118,7 @@ export class ExpiryProofs {
     this.#withoutExpiryProof = reasons.size;
     if (reasons.size > 0) this.#askAgainAt = performance.now() + askAgainMs;
     for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
-      log[alarming.has(outgoingId) ? "fatal" : "error"]("{network}: {outgoingId} is {reason}", {
+      logEvent(alarming.has(outgoingId) ? "transfer.disputed" : "transfer.unproven", {
         network,
         outgoingId,
         reason: reasons.get(outgoingId),

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { type DynamicFee, dynamicFeeOf } from "../../ledger/money/fees.ts";
@@ -16,8 +16,6 @@ import {
   pairKey,
   tokenDecimals,
 } from "../../ledger/money/pair.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Index of an own address that is never handed out, so that it never holds anything. */
 const UNUSED_INDEX = 2 ** 31 - 1;
@@ -178,22 +176,19 @@ export class FeeBoard {
       const newHolder = await costOf(chain.deriveAddress(UNUSED_INDEX));
       this.#costs.set(key, { holder, newHolder, at });
       if (this.#failures.delete(key)) {
-        const text = "{network}: the cost of a {currency} transfer is known again";
-        log.info(text, { network, currency });
+        logEvent("fee.known", { network, currency });
       }
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       if (!(error instanceof ChainUnavailable)) {
-        const text = "{network}: the cost of a {currency} transfer cannot be estimated: {error}";
-        return log.error(text, { network, currency, error });
+        return logEvent("fee.failed", { network, currency, error });
       }
       const failure = error.category === "reverted"
         ? "a transfer from the hot wallet would fail now"
         : "the node does not tell what a transfer costs";
       if (this.#failures.get(key) === failure) return;
       this.#failures.set(key, failure);
-      const text = "{network}: no cost of a {currency} transfer, as {failure}: {reason}";
-      log.warn(text, { network, currency, failure, reason: error.message });
+      logEvent("fee.unknown", { network, currency, failure, reason: error.message });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable, type Checkpoint, NotOurChain } from "../../chains/chain.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
@@ -6,8 +6,6 @@ import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { type Commitments, readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import type { Fund, TreasuryPolicy } from "./treasury_deps.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Balances and reservations of a hot wallet at one moment, without the assets that cannot be read. */
 export interface Funds {
@@ -59,8 +57,7 @@ async function readBalances(
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       unread.push(error);
-      const text = "{network}: the balance of {asset} cannot be read: {error}";
-      log.warn(text, { network, asset, error });
+      logEvent("wallet.balance_unread", { network, asset, error });
     }
   }
   const [failure] = unread;
@@ -151,7 +148,7 @@ export class FundsWatch {
 
 /** Logs when a hot wallet falls below what it should hold, and when it is well again. */
 export class LowFunds {
-  readonly #log;
+  readonly #place;
   readonly #low: TreasuryPolicy["low"] | null;
   /** Time for which it has to last, milliseconds: a payout of a moment ago is no shortage. */
   readonly #lastsMs: number;
@@ -160,7 +157,7 @@ export class LowFunds {
   #reported: ReadonlyMap<string, string> = new Map();
 
   constructor(network: string, low: TreasuryPolicy["low"] | null, lastsMs: number) {
-    this.#log = log.with({ network });
+    this.#place = { network };
     this.#low = low;
     this.#lastsMs = lastsMs;
   }
@@ -189,7 +186,7 @@ export class LowFunds {
     for (const [currency, { free }] of funds) check(currency, free, low[currency]);
     for (const [name, text] of shortages) {
       if (this.#reported.has(name)) continue;
-      this.#log.error("{network}: the hot wallet is low on {text}", { text });
+      logEvent("wallet.low", { ...this.#place, text });
     }
     for (const [name, text] of this.#reported) {
       if (shortages.has(name)) continue;
@@ -197,7 +194,7 @@ export class LowFunds {
         shortages.set(name, text);
         continue;
       }
-      this.#log.info("{network}: the hot wallet has enough {name} again", { name });
+      logEvent("wallet.enough", { ...this.#place, name });
     }
     this.#reported = shortages;
     return [...shortages.values()];

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/signer.ts";
@@ -22,8 +22,6 @@ import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { newId } from "../runtime/ids.ts";
 import { faultOf, isToBlame, termsOf } from "./sign_queued.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Milliseconds between two questions to the signer for earlier signatures, while a hold is open. */
 const ADOPT_MS = 2_000;
@@ -77,15 +75,16 @@ export class HistoryHold {
         if (untilTime !== null || await setHoldBound(sql, failoverId, network, reached)) continue;
         if (performance.now() - this.#doubtedAt < DOUBT_MS) continue;
         this.#doubtedAt = performance.now();
-        log.error(
-          "{network}: {failoverId} waits, as the newest block {height} of {time} and the database's clock " +
-            "are too far apart: one of them is wrong",
-          { network, failoverId, height: head.height, time: head.time },
-        );
+        logEvent("failover.hold_clock", {
+          network,
+          failoverId,
+          height: head.height,
+          time: head.time,
+        });
       }
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      log.warn("{network}: the hold waits for a node: {error}", { network, error });
+      logEvent("failover.hold_waits", { network, error });
     }
   }
 
@@ -124,14 +123,12 @@ export class HistoryHold {
         );
         const adopted = await this.#adoptApart(rows);
         for (const outgoingId of adopted) {
-          const text =
-            "{network}: {outgoingId} was signed before, and waits for its block or expiry";
-          log.warn(text, { network, outgoingId });
+          logEvent("failover.signed_before", { network, outgoingId });
         }
       }
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof SignerUnavailable)) throw error;
-      log.warn("{network}: what was signed before is asked for again: {error}", { network, error });
+      logEvent("failover.signed_unread", { network, error });
     }
   }
 
@@ -154,7 +151,7 @@ export class HistoryHold {
   }
 
   #logOdd(outgoingId: string, reason: unknown): void {
-    log.error("{network}: what was signed before for {outgoingId} cannot be adopted: {reason}", {
+    logEvent("failover.not_adopted", {
       network: this.#deps.chain.network,
       outgoingId,
       reason,
@@ -164,15 +161,14 @@ export class HistoryHold {
   async #compare(): Promise<void> {
     const { sql, chain: { network } } = this.#deps;
     for (const failoverId of await endComparison(sql, network)) {
-      const text = "{network}: all that was signed before {failoverId} was compared";
-      log.warn(text, { network, failoverId });
+      logEvent("failover.compared", { network, failoverId });
     }
     await this.#end();
   }
 
   async #end(): Promise<void> {
     for (const failoverId of await endFinishedHolds(this.#deps.sql, () => newId("aud"))) {
-      log.warn("{failoverId} is over: everything was compared, payouts continue", { failoverId });
+      logEvent("failover.hold_over", { failoverId });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
@@ -19,8 +19,6 @@ import { waitsFor } from "./prepare_batch.ts";
 import { isClosed } from "./sign_queued.ts";
 import { heldBy, type TokenWatch } from "./token_watch.ts";
 import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Interval at which a signer that signs for a network is asked whether it still does; one that does not, at each poll. */
 const SIGNER_MS = 2_000;
@@ -96,7 +94,7 @@ export class Housekeeping {
       });
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      log.warn("{network}: the hot wallet cannot be looked at: {error}", { network, error });
+      logEvent("wallet.unread", { network, error });
     }
   }
 
@@ -220,8 +218,7 @@ export class Parts {
     } catch (error) {
       if (classifyDatabaseError(error) === "connection" && isAway(error)) throw error;
       this.#failures.push(error);
-      const text = "{network}: the poll of {name} has failed, the others go on: {error}";
-      log.warn(text, { network: this.#network, name, error });
+      logEvent("treasury.part_failed", { network: this.#network, name, error });
     }
   }
 

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import {
   type Chain,
   ChainUnavailable,
@@ -15,8 +15,6 @@ import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
 import { isDelegation, payerOf, WalletLiquidity } from "./liquidity.ts";
 import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Deposit addresses that are looked at together. */
 const AT_ONCE = 8;
@@ -119,7 +117,7 @@ export async function prepareBatch(
     const left = rows.filter(({ id }) => !done.has(id) && !waits.has(id));
     for (const row of left) waits.leave(row);
     if (payable.length === 0) throw silences.last;
-    log.info("{count} transfers are left for another try, the others are signed: {reason}", {
+    logEvent("treasury.transfers_left", {
       count: left.length,
       reason: silences.last.message,
     });

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { closeKnownSpends, readSpendsOfAttempts } from "../../ledger/failover/unknown_spends.ts";
@@ -25,8 +25,6 @@ import {
 } from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
 import { ALARM_TRIES, pauseAfter } from "../watcher/unreadable_blocks.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Blocks of one turn; the next turn continues. */
 const TURN = 500;
@@ -89,7 +87,7 @@ async function readSpends(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promi
     if (height <= solid.height) await read(deps, turn, height, height);
   }
   for (const txid of await closeKnownSpends(sql, network)) {
-    log.warn("{network}: what left a wallet is known by now: {txid}", { network, txid });
+    logEvent("treasury.spend_known", { network, txid });
   }
 }
 
@@ -102,7 +100,7 @@ async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise
     if (height <= solid.height) await read(deps, turn, height, height);
   }
   for (const outgoingId of await closeLateOutcomes(sql, network)) {
-    log.info("{network}: the end of {outgoingId} is written by now", { network, outgoingId });
+    logEvent("treasury.end_written", { network, outgoingId });
   }
 }
 
@@ -151,13 +149,9 @@ async function read(
   const { tries } = await storeUnreadable(sql, { network, view: "again", height, reason }, pause);
   const told = { network, height, reason, tries };
   if (tries === 1) {
-    log.warn("{network}: block {height} cannot be read again yet ({reason})", told);
+    logEvent("treasury.block_waits", told);
   } else if (tries === ALARM_TRIES) {
-    log.error(
-      "{network}: block {height} cannot be read again ({reason}), after {tries} tries: what waits for it " +
-        "is neither paid nor given up",
-      told,
-    );
+    logEvent("treasury.block_unreadable", told);
   }
   return through;
 }

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/signer.ts";
@@ -20,8 +20,6 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
 import { ANOTHER_TRY, CurrencyHolds, PAUSES, Waits } from "./waits.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** The most transfers that are signed and committed together. */
 export const BATCH_LIMIT = 100;
@@ -85,7 +83,7 @@ export async function signQueued(
     await waits.write(sql)
       .then(() => returnQueued(sql, others, reason, 0))
       .then(() => passTurn(sql, network, node))
-      .catch((late: unknown) => log.warn("cannot give up a turn, it runs out: {late}", { late }));
+      .catch((late: unknown) => logEvent("treasury.turn_kept", { late }));
     throw error;
   }
 }
@@ -117,9 +115,7 @@ async function sign(
   });
   crashPoint("treasury.after-commit");
   if (committed === null) {
-    const text =
-      "{network}: another node has signed, or signing was stopped: {count} signatures wait";
-    log.warn(text, { network: chain.network, count: signed.length });
+    logEvent("treasury.not_signed", { network: chain.network, count: signed.length });
     return [];
   }
   for (const { outgoingId } of signed) {
@@ -165,8 +161,7 @@ function readAnswers(
   for (const answer of answers) {
     const one = open.get(answer.outgoingId);
     if (one === undefined) {
-      const text = "{network}: an answer of the signer is passed over, it was not asked for: {id}";
-      log.error(text, { network, id: answer.outgoingId });
+      logEvent("treasury.answer_unasked", { network, id: answer.outgoingId });
       continue;
     }
     open.delete(answer.outgoingId);
@@ -230,9 +225,7 @@ async function commitApart(
     return await commitSigned(sql, rows, turn);
   } catch (error) {
     if (!isToBlame(error)) throw error;
-    const text =
-      "{network}: {count} signatures cannot be committed together, each is tried: {error}";
-    log.error(text, { network: turn.network, count: rows.length, error });
+    logEvent("treasury.commit_split", { network: turn.network, count: rows.length, error });
   }
   const committed = new Set<string>();
   let { batches } = turn;
@@ -246,8 +239,7 @@ async function commitApart(
     } catch (error) {
       if (!isToBlame(error)) {
         if (committed.size === 0) throw error;
-        const text = "{network}: what is left of a batch waits for the database: {error}";
-        log.warn(text, { network: turn.network, error });
+        logEvent("treasury.commit_waits", { network: turn.network, error });
         return committed;
       }
       onRefused(row, `it cannot be committed: ${error instanceof Error ? error.message : error}`);

@@ -1,8 +1,6 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable, type TokenSwitches } from "../../chains/chain.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Milliseconds between two readings of a token's switches. */
 const READ_MS = 60 * 60_000;
@@ -78,15 +76,14 @@ export class TokenWatch {
       switches = await this.#chain.tokenSwitches(currency, hotWallet, signal);
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      const text = "{network}: the switches of {currency} cannot be read: {error}";
-      log.warn(text, { network, currency, error });
+      logEvent("token.unread", { network, currency, error });
       return [];
     }
     const found = troublesOf(currency, switches);
     this.#troubles.set(currency, found);
     if (found.length === 0) this.#readAt.set(currency, this.#now() + READ_MS);
     for (const { text } of found.filter((one) => !before.some(({ text }) => text === one.text))) {
-      log.error("{network}: {currency}: {text}", { network, currency, text });
+      logEvent("token.switched", { network, currency, text });
     }
     return before.map(heldBy).filter((reason) => !found.some((one) => heldBy(one) === reason));
   }

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
 import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
@@ -29,8 +29,6 @@ import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import { TokenWatch } from "./token_watch.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
 import { CurrencyHolds } from "./waits.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /**
  * Signed transactions that are looked after. No more are signed: what is signed and not sent only
@@ -196,7 +194,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       const { network } = this.#chain;
-      log.warn("{network}: internal transfers wait for a node: {error}", { network, error });
+      logEvent("treasury.internal_waits", { network, error });
       return { transactions: [], mayBeMore: silent.size > known };
     }
   }
@@ -254,12 +252,12 @@ class TreasuryActor implements Actor<TreasuryMessage> {
           const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
           // no answer proves death: only the solid scan decides, so all of them are just logged
           const words = "message" in outcome ? outcome.message ?? "" : "";
-          const level = outcome.category === "rejected"
-            ? "warn"
+          const event = outcome.category === "rejected"
+            ? "transfer.refused"
             : outcome.category === "unclear" && words !== ""
-            ? "info"
-            : "debug";
-          log[level]("{network}: {txid} was broadcast: {category} {code} {words}", {
+            ? "transfer.broadcast_unclear"
+            : "transfer.broadcast";
+          logEvent(event, {
             network,
             txid,
             category: outcome.category,
@@ -267,7 +265,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
             words,
           });
         } catch (error) {
-          log.error("{network}: {txid} cannot be broadcast: {error}", { network, txid, error });
+          logEvent("transfer.not_broadcast", { network, txid, error });
         }
         crashPoint("treasury.after-broadcast");
       }

@@ -1,11 +1,9 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { ChainUnavailable } from "../../chains/chain.ts";
 import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import { type Postponed, postponeQueued, returnQueued } from "../../ledger/treasury/queue.ts";
-
-const log = getLogger(["engine", "treasury"]);
 
 /** Milliseconds for which transfers are left alone, by the reason for their wait. */
 export type Pause = Pick<Postponed, "firstMs" | "mostMs">;
@@ -29,6 +27,8 @@ export const PAUSES = {
 
 /** Milliseconds for which transfers are left alone that were not tried, so that the next poll meets others first. */
 const UNTRIED_MS = 6_000;
+/** Transfers that a line of the log names. */
+const MOST_NAMED = 5;
 /** The reason shown for a transfer that a node did not answer for. */
 export const ANOTHER_TRY = "waiting for another try";
 /** The reason shown for one that was not tried, as nodes did not answer for others of its currency. */
@@ -71,7 +71,7 @@ export class Waits {
     this.#untried.set(id, reason === ANOTHER_TRY ? ANOTHER_TRY : UNTRIED);
   }
 
-  /** Writes them down; what begins to wait for something is logged once, not at every try. */
+  /** Writes them down; what begins to wait for something is logged once, in one line for each reason. */
   async write(sql: Sql): Promise<void> {
     const rows = [...this.#rows.values()];
     this.#rows.clear();
@@ -82,13 +82,21 @@ export class Waits {
       await returnQueued(sql, ids, said, UNTRIED_MS);
     }
     const begun = await postponeQueued(sql, rows);
-    for (const { outgoingId, reason } of rows) {
-      if (!begun.has(outgoingId)) continue;
-      log.warn("{network}: {outgoingId} ({kind}) waits, {reason}: {detail}", {
+    const news = rows.filter(({ outgoingId }) => begun.has(outgoingId));
+    // some reasons name their transfer
+    const alike = Map.groupBy(news, ({ outgoingId, reason }) => {
+      const { kind } = this.#details.get(outgoingId) ?? {};
+      return `${kind} ${reason.replaceAll(/out_[\w-]+/g, "...")}`;
+    });
+    for (const group of alike.values()) {
+      const [first] = group;
+      if (first === undefined) continue;
+      logEvent("payout.waits", {
         network: this.#network,
-        outgoingId,
-        reason,
-        ...this.#details.get(outgoingId),
+        count: group.length,
+        reason: first.reason,
+        ...this.#details.get(first.outgoingId),
+        transfers: group.slice(0, MOST_NAMED).map(({ outgoingId }) => outgoingId),
       });
     }
     this.#details.clear();

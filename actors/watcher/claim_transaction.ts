@@ -8,7 +8,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { askForRequest } from "../../chains/call_lane.ts";
 import type { Chain, Checkpoint, Finality, TransactionLookup } from "../../chains/chain.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
@@ -16,8 +16,6 @@ import { readTransferStates } from "../../ledger/watcher/pending_deposits.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { findingsOf } from "./record_blocks.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Pause between two polls of whether the merchant has booked what was recorded. */
 const POLL_MS = 20;
@@ -78,7 +76,7 @@ export async function claimTransaction(
     );
   if ((await states()).every(({ booked }) => booked)) return { status: "already_credited" };
   await recordTransfers(sql, network, "solid", findings);
-  log.info("{network}: {txid} was claimed by {merchantId}: {count} transfers", {
+  logEvent("deposit.claimed", {
     network,
     txid,
     merchantId,

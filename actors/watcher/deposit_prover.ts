@@ -7,7 +7,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { BlockAnswer, Chain } from "../../chains/chain.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
@@ -25,8 +25,6 @@ import {
   type Unanswered,
 } from "../../ledger/watcher/deposit_proofs.ts";
 import { type SecondNode, solidBlockOf } from "./second_node.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Transfers that are asked about in one poll. */
 const ASKED_AT_ONCE = 100;
@@ -140,7 +138,7 @@ export class DepositProver {
 
   /** Lets go what the bound as it is now does not cover. @returns `false`: it could not be written now */
   async #release(transfer: AwaitedProof): Promise<boolean> {
-    log.warn("{network}: {txid} to {to} is credited unproven, as the bound was changed", {
+    logEvent("deposit.proof_dropped", {
       network: this.#deps.chain.network,
       txid: transfer.txid,
       to: transfer.to,
@@ -180,7 +178,7 @@ export class DepositProver {
     try {
       await postponeProofs(sql, network, waiting);
     } catch (error) {
-      log.error("{network}: proofs cannot be postponed: {error}", { network, error });
+      logEvent("deposit.proof_not_postponed", { network, error });
     }
   }
 
@@ -194,7 +192,7 @@ export class DepositProver {
       return await this.#askFor(height, transfers, silent);
     } catch (error) {
       const { network } = this.#deps.chain;
-      log.error("{network}: block {height} cannot be proven: {error}", { network, height, error });
+      logEvent("deposit.proof_failed", { network, height, error });
       return unanswered(transfers, `the question for block ${height} broke, see the log`);
     }
   }
@@ -250,7 +248,7 @@ export class DepositProver {
     try {
       await proveTransfer(sql, network, transfer, evidence);
     } catch (error) {
-      log.error("{network}: {txid} is proven and cannot be credited yet: {error}", {
+      logEvent("deposit.proof_not_credited", {
         network,
         txid: transfer.txid,
         error,
@@ -265,9 +263,13 @@ export class DepositProver {
   #logUnanswered({ transfer, reason, isDisputed }: Unanswered): void {
     if (transfer.reason === reason) return;
     const { network } = this.#deps.chain;
-    log[isDisputed ? "fatal" : "warn"](
-      "{network}: {txid} to {to} is not credited yet: {reason}",
-      { network, txid: transfer.txid, to: transfer.to, reason },
-    );
+    const { txid, to, merchantId } = transfer;
+    logEvent(isDisputed ? "deposit.disputed" : "deposit.unproven", {
+      network,
+      txid,
+      to,
+      merchantId,
+      reason,
+    });
   }
 }

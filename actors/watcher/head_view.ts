@@ -6,13 +6,11 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Block, BlockRef } from "../../chains/chain.ts";
 import { type Cursor, storeHead } from "../../ledger/watcher/cursor.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import type { ScanMemory, SeenBlock, Watched } from "./scan_memory.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Solid blocks left to read from which on the head is left alone. */
 const FAR_BEHIND = 20;
@@ -77,7 +75,7 @@ async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Prom
     const { block } = answer;
     if (next.hash !== null && block.parentHash !== next.hash) {
       // what the head had is read again from the solid block up
-      log.info("{network} was reorganised below block {height}", { network, height: block.height });
+      logEvent("chain.reorganised", { network, height: block.height });
       next = null;
       break;
     }

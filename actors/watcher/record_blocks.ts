@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
@@ -27,8 +27,6 @@ import {
   recordOutcomes,
 } from "../../ledger/watcher/record_outcomes.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
@@ -67,7 +65,7 @@ export async function recordBlocks(
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
   // no merchant hears of these: they wait for an operator
   if (owners.delete(LOST_ACCOUNT)) {
-    log.error("{network}: a lost address was paid, see deno task wallet unclaimed", { network });
+    logEvent("wallet.lost_address_paid", { network });
   }
   return owners;
 }
@@ -138,18 +136,13 @@ function outcomeOf(
   const { fee, failure } = transaction;
   const told = { network: chain.network, outgoingId: own.outgoingId, height, txid: own.txid };
   if (transaction.success && !paid(chain, own, block.transfers)) {
-    log.fatal(
-      "{network}: {outgoingId} did not pay what was intended, see block {height}: {txid}",
-      told,
-    );
+    logEvent("transfer.unexpected", told);
     const reason = "the transaction succeeded without the transfer that was intended";
     return { own, result: "unexpected", reason, height, fee };
   }
   const result = transaction.success ? "paid" : "failed";
-  log.info("{network}: {outgoingId} is final in block {height}: {txid} {result}", {
-    ...told,
-    result: failure ?? result,
-  });
+  if (transaction.success) logEvent("transfer.final", told);
+  else logEvent("transfer.failed", { ...told, reason: failure ?? "the node gives no reason" });
   return { own, result, reason: failure, height, fee };
 }
 
@@ -168,7 +161,7 @@ function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Tran
 /** Transactions without an outcome; one that was declared dead and was not is an alarm. */
 function undecided(network: Network, met: readonly OwnTransaction[]): readonly OwnTransaction[] {
   for (const { outgoingId, txid } of met.filter(({ wasExpired }) => wasExpired)) {
-    log.fatal("{network}: {outgoingId} was declared dead and is in a block: {txid}", {
+    logEvent("transfer.revived", {
       network,
       outgoingId,
       txid,
@@ -252,19 +245,10 @@ function logSpend({ status, ...spend }: UnknownSpend): void {
   const { amount, fee } = spend;
   const told = { ...spend, amount: formatAmount(amount), fee: formatAmount(fee) };
   if (status === "listed") {
-    const text =
-      "{network}: {amount} {currency} were swept from {from} by an unknown transaction: ";
-    log.warn(text + "{txid}", told);
+    logEvent("wallet.unknown_sweep", told);
   } else if (status === "cold") {
-    const text =
-      "{network}: {amount} {currency} went to the cold wallet by a transaction that the ";
-    log.error(text + "books do not know, which stops nothing: {txid}", told);
+    logEvent("wallet.unknown_cold", told);
   } else {
-    const text =
-      "{network}: nothing is signed any more: {amount} {currency} left {from} for {to} by a ";
-    log.fatal(
-      text + "transaction that the books do not know, see deno task admin failover: {txid}",
-      told,
-    );
+    logEvent("wallet.unknown_spend", told);
   }
 }

@@ -1,11 +1,9 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, markReadWithContracts, markScanned } from "../../ledger/watcher/cursor.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { recordBlocks } from "./record_blocks.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Blocks that are read and written together. */
 const AT_ONCE = 20;
@@ -86,12 +84,10 @@ export async function rescanUpToFailure(
   const { blocks, failure, merchants } = rescan;
   if (doubt !== null) {
     const { reason } = doubt;
-    const text = "{network}: blocks {from} to {to} are not read again after {blocks}: {reason}";
-    log.error(text, { network, from, to, blocks, reason });
+    logEvent("chain.rescan_refused", { network, from, to, blocks, reason });
     return { ...doubt, blocks };
   }
-  const text = "{network}: blocks {from} to {to} were read again: {blocks} blocks";
-  log.info(text, { network, from, to, blocks });
+  logEvent("chain.rescanned", { network, from, to, blocks });
   return { kind: "read", blocks, merchants: merchants.size, failure };
 }
 
@@ -127,7 +123,7 @@ class Rescan {
         const { block } = answer;
         const reason = doubtOf(block, last, this.newest);
         if (reason !== null) {
-          log.fatal("{network} is not read again: {reason}", { network, reason });
+          logEvent("chain.rescan_stopped", { network, reason });
           return { kind: "in_doubt", reason };
         }
         last = block;

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
@@ -49,8 +49,6 @@ export interface Watched {
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
 }
 
-const log = getLogger(["engine", "watcher"]);
-
 /** Blocks behind from which on reading is called catching up: five minutes of a chain. */
 const FAR_BEHIND = 100;
 /** Interval at which progress is logged. */
@@ -59,14 +57,14 @@ const LOG_MS = 5_000;
 /** Measures catching up, and logs it every few seconds. */
 class ScanProgress {
   readonly #monotonic: () => number;
-  readonly #log;
+  readonly #place;
   #began: { readonly at: number; readonly height: number } | null = null;
   #logged = { at: 0, height: 0 };
   #state: CatchUp | null = null;
 
   constructor(network: Network, monotonic: () => number) {
     this.#monotonic = monotonic;
-    this.#log = log.with({ network });
+    this.#place = { network };
   }
 
   /** Present state; null while the scan is in step. */
@@ -82,17 +80,13 @@ class ScanProgress {
       if (left < FAR_BEHIND) return;
       this.#began = this.#logged = { at, height };
       this.#state = { perSecond: 0, left };
-      this.#log.info("{network} catches up from block {height} on: {left} blocks", {
-        height,
-        left,
-      });
+      logEvent("chain.catching_up", { ...this.#place, height, left });
       return;
     }
     if (left === 0) {
       const seconds = Math.max(1, Math.round((at - this.#began.at) / 1_000));
       const blocks = height - this.#began.height;
-      const text = "{network} has caught up at block {height}: {blocks} blocks in {seconds} s";
-      this.#log.info(text, { height, blocks, seconds });
+      logEvent("chain.caught_up", { ...this.#place, height, blocks, seconds });
       this.#began = this.#state = null;
       return;
     }
@@ -104,15 +98,13 @@ class ScanProgress {
     const perSecond = (height - this.#logged.height) / (passed / 1_000);
     this.#state = { perSecond, left };
     this.#logged = { at, height };
-    this.#log.info(
-      "{network} catches up: block {height}, {perSecond} blocks/s, {left} left{rest}",
-      {
-        height,
-        perSecond: Math.round(perSecond),
-        left,
-        rest: perSecond < 1 ? "" : `, about ${Math.ceil(left / perSecond)} s`,
-      },
-    );
+    logEvent("chain.progress", {
+      ...this.#place,
+      height,
+      perSecond: Math.round(perSecond),
+      left,
+      rest: perSecond < 1 ? "" : `, about ${Math.ceil(left / perSecond)} s`,
+    });
   }
 }
 

@@ -6,15 +6,13 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Block, type BlockRef, ChainUnavailable } from "../../chains/chain.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import type { Watched } from "./scan_memory.ts";
 import type { NotWhole } from "./unreadable_blocks.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Blocks that are read and written together while catching up: the more, the nearer in the index are their receivers. */
 const AT_ONCE = 40;
@@ -58,7 +56,7 @@ async function begin(
   await moveCursor(sql, network, "solid", null, { height, hash, time, previousTime: time });
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
-  log.info("{network} is watched from block {height} on", { network, height: cursor.height });
+  logEvent("chain.watched", { network, height: cursor.height });
   return cursor;
 }
 
@@ -141,8 +139,7 @@ async function record(
  */
 async function movedByOther(scan: Scan, { height }: Cursor, continues: boolean): Promise<Cursor> {
   const { sql, chain: { network }, memory } = scan;
-  const text = "{network}: the cursor is at {height} no longer, or in another history";
-  log.debug(text, { network, height });
+  logEvent("chain.cursor_moved", { network, height });
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot read on as the cursor is gone: ${network}`);
   take(scan, cursor);
@@ -156,14 +153,14 @@ function stop({ chain: { network }, memory }: Scan, block: Block, { height, hash
   const reason = `solid block ${block.height} does not continue block ${height} ` +
     `that was read: its parent is ${block.parentHash}`;
   if (memory.stopped !== reason) {
-    log.fatal("{network} is read no further: {reason}, not {hash}", { network, reason, hash });
+    logEvent("chain.stopped", { network, reason, hash });
   }
   memory.stopped = reason;
 }
 
 function resume({ chain: { network }, memory }: Scan, { height }: Cursor): void {
   if (memory.stopped === null) return;
-  log.warn("{network} is read on, at block {height}", { network, height });
+  logEvent("chain.continued", { network, height });
   memory.stopped = null;
 }
 

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { BlockAnswer, Finality } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -9,8 +9,6 @@ import {
   storeUnreadable,
   type UnreadableBlock,
 } from "../../ledger/watcher/unreadable_blocks.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Pause before a block is asked for again; doubled with each try. Receipts are often a second late. */
 const FIRST_PAUSE_MS = 250;
@@ -71,10 +69,9 @@ export class UnreadableBlocks {
     const { tries } = block;
     const facts = { network, view, height, reason, tries, pause };
     if (tries === 1) {
-      log.info("{network} {view} block {height} is not readable yet ({reason})", facts);
+      logEvent("chain.block_waits", facts);
     } else if (tries === ALARM_TRIES) {
-      const text = "{network} {view} block {height} cannot be read ({reason}), after {tries} tries";
-      log.error(text, facts);
+      logEvent("chain.block_unreadable", facts);
     }
     return tries;
   }

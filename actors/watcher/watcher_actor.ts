@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Chain } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -22,8 +22,6 @@ import {
   type WatcherStatus,
 } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** A rest from which on the operator learns that calls run low. */
 export const LONG_REST_MS = 15_000;
@@ -133,10 +131,7 @@ class WatcherActor implements Actor<WatcherMessage> {
     const calls = callsLeft(nodes(network));
     const rest = restAfter(calls, used, memory.progress.state !== null, now());
     if (rest >= LONG_REST_MS && memory.restMs < LONG_REST_MS) {
-      log.warn(
-        "{network} is polled every {seconds} s only: {left} of today's {limit} calls left",
-        { network, seconds: Math.round(rest / 1_000), ...calls },
-      );
+      logEvent("chain.slowed", { network, seconds: Math.round(rest / 1_000), ...calls });
     }
     memory.restMs = rest;
     memory.restsUntil = memory.monotonic() + rest;

@@ -11,13 +11,11 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { classifyDatabaseError, isLocked } from "../../ledger/database/database_errors.ts";
 import type { AttemptMark, Marked } from "../../ledger/outbox/attempts.ts";
 import type { Outbox } from "../../ledger/outbox/outbox.ts";
 import { HeldMarks } from "./held_marks.ts";
-
-const log = getLogger(["engine", "webhook"]);
 
 /** Attempts written by one statement. */
 const LARGEST_BATCH = 500;
@@ -113,7 +111,7 @@ export class AttemptMarker {
         pause = FIRST_RETRY_MS;
         await this.#pause(startedAt + PACE_MS - performance.now());
       } catch (error) {
-        log.error("cannot write down {count} deliveries: {error}", { count: batch.length, error });
+        logEvent("callback.marks_failed", { count: batch.length, error });
         // Their leases run out, and they are delivered again: at least once.
         if (this.#closing) this.#settle([...this.#waiting]);
         else await new Promise((resolve) => setTimeout(resolve, pause));
@@ -196,7 +194,7 @@ export class AttemptMarker {
   #hold(marks: readonly AttemptMark[], reason: unknown): void {
     if (marks.length === 0) return;
     if (this.#closing) return this.#settle(marks);
-    log.warn("{count} attempts of {merchantIds} are written later: {reason}", {
+    logEvent("callback.marks_held", {
       count: marks.length,
       merchantIds: [...new Set(marks.map(({ merchantId }) => merchantId))],
       reason,
@@ -228,8 +226,7 @@ export class AttemptMarker {
    */
   async #writePlain(mark: AttemptMark, reason: unknown): Promise<readonly AttemptMark[]> {
     const { eventId, attempt } = mark;
-    const text = "attempt {attempt} of {eventId} is refused by the database: {reason}";
-    log.error(text, { attempt, eventId, reason });
+    logEvent("callback.mark_refused", { attempt, eventId, reason });
     const plain: AttemptMark = { ...mark, outcome: UNREADABLE, answer: null };
     let marked: Marked;
     try {
@@ -238,7 +235,7 @@ export class AttemptMarker {
       if (isPassing(error)) throw error;
       this.#settle([mark]);
       this.#lost++;
-      log.error("attempt {attempt} of {eventId} is given up, its event is sent again: {error}", {
+      logEvent("callback.mark_given_up", {
         attempt,
         eventId,
         error,

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent } from "../../ledger/outbox/outbox.ts";
 import { type AttemptOutcome, isRetried, retryDelayMs } from "../../webhooks/attempt_outcome.ts";
@@ -6,8 +6,6 @@ import { isSentType } from "../../webhooks/events.ts";
 import { openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { SigningSecrets } from "../../webhooks/signature.ts";
-
-const log = getLogger(["engine", "webhook"]);
 
 /** From one try to open a merchant's secret to the next, milliseconds. */
 const SECRET_WAIT_MS = 30_000;
@@ -109,7 +107,7 @@ export class Attempts {
     const current = await openIfReadable(openSecret, secret, merchantId);
     if (current === null) {
       if (!this.#withoutSecret.has(merchantId)) {
-        log.fatal("callbacks of {merchantId} wait as no configured key opens their secret", {
+        logEvent("callback.secret_closed", {
           merchantId,
         });
       }
@@ -138,7 +136,7 @@ export class Attempts {
       return await this.deps.sender.send(delivery, this.deps.now(), signal);
     } catch (error) {
       this.#unsendable++;
-      log.error("{eventId} cannot be sent: {error}", { eventId, error });
+      logEvent("callback.unsendable", { eventId, error });
       return { category: "network", code: UNSENDABLE, durationMs: 0 };
     }
   }

@@ -1,8 +1,6 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
-
-const log = getLogger(["engine", "webhook"]);
 
 /** Pause of an endpoint whose claim was refused, milliseconds; doubling. */
 const FIRST_PAUSE_MS = 1_000;
@@ -68,7 +66,7 @@ export class Claims {
     const before = this.#refused.get(merchantId)?.pauseMs ?? FIRST_PAUSE_MS / 2;
     const pauseMs = Math.min(before * 2, LONGEST_PAUSE_MS);
     this.#refused.set(merchantId, { until: this.monotonic() + pauseMs, pauseMs });
-    log.error("events of {merchantId} cannot be claimed, trying again in {pauseMs} ms: {error}", {
+    logEvent("callback.claim_refused", {
       merchantId,
       pauseMs,
       error,

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
 import type { CrashPointName } from "../runtime/crash_point.ts";
@@ -15,8 +15,6 @@ import { AttemptMarker } from "./attempt_marker.ts";
 import { type AttemptDeps, Attempts } from "./attempts.ts";
 import { Claims } from "./claims.ts";
 import { Endpoint, RetryAlarm } from "./endpoint.ts";
-
-const log = getLogger(["engine", "webhook"]);
 
 /** Deliveries under way at the same time, all merchants together, where nothing else is said. */
 const IN_FLIGHT = 1_024;
@@ -139,7 +137,7 @@ export class Webhooks {
     clearTimeout(drain);
     if (!await within(drainMs, this.#marker.close())) {
       const count = this.#marker.size;
-      log.warn("{count} deliveries are not written down in time, and are made again", { count });
+      logEvent("callback.not_drained", { count });
     }
     await within(drainMs, Promise.resolve(this.#reviving));
     this.#deps.sender.close();
@@ -159,7 +157,7 @@ export class Webhooks {
       try {
         await this.#claims.claim(wants, (wants, events) => this.#take(wants, events));
       } catch (error) {
-        log.error("cannot claim events: {error}", { error });
+        logEvent("callback.claim_failed", { error });
         if (this.#stopped) break;
         for (const { merchantId } of wants) this.#wanting.add(merchantId);
         await new Promise((resolve) => setTimeout(resolve, CLAIM_RETRY_MS));
@@ -229,7 +227,7 @@ export class Webhooks {
     if (isInTrouble) this.#inTrouble++;
     const running = this.#attempt(event, endpoint).catch((error: unknown) => {
       // the lease runs out and the event is tried again; a bug of this service, which must be seen
-      log.error("delivery of {eventId} broke: {error}", { eventId: event.eventId, error });
+      logEvent("callback.broke", { eventId: event.eventId, error });
     }).finally(() => {
       endpoint.inFlight--;
       this.#inFlight--;
@@ -276,7 +274,7 @@ export class Webhooks {
     try {
       for (const merchantId of await find()) this.wake(merchantId);
     } catch (error) {
-      log.error("cannot {what}: {error}", { what, error });
+      logEvent("callback.work_failed", { what, error });
     }
   }
 

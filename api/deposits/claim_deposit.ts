@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { z } from "zod";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { findDepositsOfTransaction } from "../../ledger/deposits.ts";
@@ -31,8 +31,6 @@ const claimResult = z.object({
     "credited",
   ),
 }).meta({ id: "ClaimResult" });
-
-const log = getLogger(["engine", "api"]);
 
 /**
  * Claims under way: each asks a node, and waits for its merchant. A merchant has one at a time, so
@@ -93,7 +91,7 @@ export const claimDeposit = route({
         return refused({ code: "deposits_closed_for_pair", currency, network: body.network });
       }
       case "in_doubt":
-        log.warn("{network}: {txid} is not credited to {merchantId} for now: {reason}", {
+        logEvent("deposit.claim_doubted", {
           network: body.network,
           txid,
           merchantId,

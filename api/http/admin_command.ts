@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { AuditStamp } from "../../actors/merchant/messages.ts";
 import type { Answers, MerchantCommand } from "../../actors/merchant/merchants.ts";
 import type { Refusal } from "../../actors/merchant/refusal.ts";
@@ -65,8 +65,6 @@ export function settingsAudit(
   return { id, merchantId: null, actor, action, subject, requestId, createdAt: now };
 }
 
-const log = getLogger(["engine", "api"]);
-
 type Audited = Extract<MerchantCommand, { readonly audit?: AuditStamp }>;
 
 /** The value of the actor, or the answer for the administrator. */
@@ -116,6 +114,6 @@ export async function recordRefusal(
     refused,
   }).catch((error: unknown) =>
     // nothing happened that would have to be recorded
-    log.warn("cannot record a refused {action} of {subject}: {error}", { action, subject, error })
+    logEvent("audit.refusal_unrecorded", { action, subject, error })
   );
 }

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { StoredKey } from "../../ledger/api_keys.ts";
@@ -185,8 +185,6 @@ function callerOf(key: StoredKey): Caller {
   };
 }
 
-const log = getLogger(["engine", "api"]);
-
 /** The age of a recorded use from which the next one is recorded, milliseconds. */
 const RECORD_AGE_MS = 5 * 60_000;
 
@@ -206,7 +204,7 @@ export function createUsageRecorder(
         await mark(keyIds);
       } catch (error) {
         // the next use records it: nothing depends on it
-        log.debug("cannot record the use of keys: {error}", { error });
+        logEvent("http.key_use_unrecorded", { error });
       }
     }
     writing = false;

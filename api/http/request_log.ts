@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { metricOf } from "./metric_table.ts";
 
@@ -54,8 +54,6 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
 export function newRequestId(): string {
   return `req_${crypto.randomUUID().replaceAll("-", "")}`;
 }
-
-const log = getLogger(["engine", "api"]);
 
 const MINUTE_MS = 60_000;
 
@@ -134,7 +132,7 @@ export class FailedAuthentications {
 }
 
 function warn(line: FailedAuthentication): void {
-  log.warn("{failures} failed authentications from {address}, now at {route} ({requestId})", {
+  logEvent("http.authentication_failed", {
     ...line,
     address: line.address ?? "a client that no proxy names",
   });

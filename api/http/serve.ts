@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Context } from "hono";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
@@ -28,8 +28,6 @@ import { newRequestId, type RequestMetrics } from "./request_log.ts";
 import { isReadablePath } from "./request_url.ts";
 import type { AnyRequest, Route } from "./route.ts";
 import { WatchedWrites } from "./watched_writes.ts";
-
-const log = getLogger(["engine", "api"]);
 
 /** The server's part of each request: the connection it came over. */
 export interface Bindings {
@@ -55,7 +53,7 @@ export async function serve(
     ({ answer, counting } = await answerTo(route, c, context, requestId, writes));
   } catch (error) {
     answer = isSomethingAway(error) ? away(writes) : internalError;
-    log.error("request {requestId} to {method} {path} failed: {error}", {
+    logEvent("http.request_failed", {
       requestId,
       method: route.method,
       path: route.path,

@@ -16,16 +16,25 @@ const LEAST_MS = 60_000;
 export function registerWorkMetrics(
   registry: Registry,
   engine:
-    & Pick<Engine, "figures" | "busyFor" | "periodic" | "timeFigures">
+    & Pick<Engine, "figures" | "busyFor" | "periodic" | "timeFigures" | "networks" | "currencies">
     & { readonly merchants: Pick<Engine["merchants"], "busyMs"> }
     & { readonly paymentMoves: Pick<Engine["paymentMoves"], "all"> },
 ): void {
   registerFigures(
     registry,
-    () =>
-      engine.paymentMoves.all.map((one) =>
+    () => [
+      // from the start, or the first failure would be no increase
+      ...engine.networks.flatMap((network) =>
+        engine.currencies(network).flatMap((currency) =>
+          ["deposit", "withdrawal", "settlement"].map((kind) =>
+            [[kind, network, currency, "failed"], 0] as const
+          )
+        )
+      ),
+      ...engine.paymentMoves.all.map((one) =>
         [[one.kind, one.network, one.currency, one.status.toLowerCase()], one.count] as const
       ),
+    ],
     { engine_payments_total: (count) => count },
   );
   registerSingle(registry, {

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import { addressBucket, isListed } from "../../api/http/client_address.ts";
 import { delay } from "../../ledger/database/delay.ts";
@@ -6,8 +6,6 @@ import type { ConnectionBounds } from "./connection_bounds.ts";
 import { Connections, type OpenConnection } from "./connections.ts";
 import type { Handler, ServeConnection, ServedConnection } from "./serve_connection.ts";
 import { ServedClock } from "./served_clock.ts";
-
-const log = getLogger(["engine", "http"]);
 
 /** Milliseconds between two looks for connections that took too long. */
 const CHECK_MS = 500;
@@ -168,14 +166,14 @@ export class Door {
     this.connections.relieve(RELIEF, this.#clock.now());
     if (now - this.#loggedAt < LOG_MS) return;
     this.#loggedAt = now;
-    log.error("connections cannot be accepted, tried again: {error}", { error });
+    logEvent("http.accept_failed", { error });
   }
 
   #noteRefusal(address: string): void {
     const now = performance.now();
     if (now - this.#refusalLoggedAt < LOG_MS) return;
     this.#refusalLoggedAt = now;
-    log.warn("connections are refused as there are too many, lastly of {address}", { address });
+    logEvent("http.connections_refused", { address });
   }
 
   #take(accepted: Deno.TcpConn): void {
@@ -210,7 +208,7 @@ export class Door {
       // a client that has gone already must not end the loop that accepts the others
       this.connections.forget(connection);
       closeIfOpen(accepted);
-      log.debug("a connection ended before it was served: {error}", { error });
+      logEvent("http.connection_unserved", { error });
     }
   }
 
@@ -249,7 +247,7 @@ function finish(live: Live): void {
   const { connection, served } = live;
   if (live.isFinishing || connection.wait === "head" || connection.wait === "body") return;
   live.isFinishing = true;
-  served.shutdown().catch((error) => log.debug("a connection ended by itself: {error}", { error }));
+  served.shutdown().catch((error) => logEvent("http.connection_ended", { error }));
 }
 
 function closeIfOpen(connection: Deno.TcpConn): void {

@@ -1,11 +1,9 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import type { Config } from "../config/config.ts";
 import { type ConnectionBounds, merchantBounds, operatorBounds } from "./connection_bounds.ts";
 import { Door } from "./door.ts";
 import { findServeConnection } from "./serve_connection.ts";
-
-const log = getLogger(["engine", "http"]);
 
 /** An application that answers requests. */
 export interface App {
@@ -150,7 +148,7 @@ function listen(address: Address, variables: string, appOf: () => App | null): L
 }
 
 function failed(error: unknown): Response {
-  log.error("a request failed outside of its route: {error}", { error });
+  logEvent("http.request_escaped", { error });
   return new Response(null, { status: 500 });
 }
 

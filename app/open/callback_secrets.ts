@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Config } from "../config/config.ts";
 import {
   countSecrets,
@@ -10,8 +10,6 @@ import {
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createSecretBox, openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
 import { storedOrMade } from "./data_folder.ts";
-
-const log = getLogger(["engine", "setup"]);
 
 /** Merchants that are read at a time. */
 const BATCH = 500;
@@ -41,17 +39,16 @@ export async function openCallbackSecrets(config: Config, sql: Sql): Promise<Cal
   );
   const { sealed, unreadable } = await sealAll(sql, box);
   if (sealed > 0) {
-    log.info("encrypted the callback secrets of {sealed} merchants with the key {keyId}", {
+    logEvent("callback.secrets_encrypted", {
       sealed,
       keyId: box.keyId,
     });
   }
   if (unreadable.length > 0) {
-    log.fatal(
-      "the callback secrets of {count} merchants fit neither CALLBACK_SECRETS_KEY nor a key of " +
-        "CALLBACK_SECRETS_EARLIER_KEYS, so that their callbacks wait; the first are {merchantIds}",
-      { count: unreadable.length, merchantIds: unreadable.slice(0, 20).join(", ") },
-    );
+    logEvent("callback.secrets_unreadable", {
+      count: unreadable.length,
+      merchantIds: unreadable.slice(0, 20).join(", "),
+    });
   }
   let figures = await countSecrets(sql, box.keyIds);
   let looking = false;
@@ -61,7 +58,7 @@ export async function openCallbackSecrets(config: Config, sql: Sql): Promise<Cal
     try {
       figures = await countSecrets(sql, box.keyIds);
     } catch (error) {
-      log.warn("cannot count the callback secrets: {error}", { error });
+      logEvent("callback.secrets_uncounted", { error });
     } finally {
       looking = false;
     }

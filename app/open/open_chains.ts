@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { PUBLIC_GENESIS } from "../../chains/tron/public_genesis.ts";
@@ -14,8 +14,6 @@ import { type DevNode, fundHotWallet, probeDevNode } from "../development/dev_no
 import { WorkerUnavailable } from "../workers/worker_client.ts";
 import { startDevChainInWorker } from "../workers/worker_dev_chain.ts";
 import { readStored, store } from "./data_folder.ts";
-
-const log = getLogger(["engine", "setup"]);
 
 /** Networks whose adapter exists. */
 export const TRON_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
@@ -167,7 +165,7 @@ async function checked(tron: TronChain): Promise<Chain> {
     await chain.solid();
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    log.error("{network} cannot be reached, it is checked when it answers: {error}", {
+    logEvent("chain.unreached", {
       network: tron.network,
       error,
     });
@@ -213,7 +211,7 @@ async function startEmbedded(
   try {
     chain = await start(kept).catch((error: unknown) => {
       if (kept === 0 || !isPortTaken(error)) throw error;
-      log.warn("{network}: the development chain's port is taken: {kept}, choosing another", {
+      logEvent("devchain.port_taken", {
         network,
         kept,
       });

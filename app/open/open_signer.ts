@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { createSigner, steadyClock } from "../../chains/signer/create_signer.ts";
 import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
@@ -16,8 +16,6 @@ import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { readIntents } from "../../ledger/treasury/signing.ts";
-
-const log = getLogger(["engine", "signer"]);
 
 /** Well below the time-out of a signature. */
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -59,7 +57,7 @@ async function reaches(intents: IntentSource): Promise<boolean> {
   try {
     return await Promise.race([intents.read(["-"]).then(() => true), late]);
   } catch (error) {
-    log.error("the database cannot be reached: {error}", { error });
+    logEvent("signer.database_away", { error });
     return false;
   } finally {
     clearTimeout(timer);

@@ -5,14 +5,12 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { UnusableChain } from "./open_chains.ts";
 import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
-
-const log = getLogger(["engine", "setup"]);
 
 /** Pause between two exchanges of counts. */
 const STORE_MS = 10_000;
@@ -35,7 +33,7 @@ export async function storeNodes(
   };
   const tryToStore = () =>
     storeAll().catch((error: unknown) => {
-      log.warn("cannot keep how often nodes were asked, trying again: {error}", { error });
+      logEvent("node.calls_unkept", { error });
     });
   await storeAll();
   let storing: Promise<void> | null = null;

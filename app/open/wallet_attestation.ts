@@ -1,11 +1,9 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { SignerWallet } from "../../chains/signer/socket_client.ts";
 import { networkFingerprint, type PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { attestWallet, readUnattested } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-
-const log = getLogger(["engine", "setup"]);
 
 /** Pause between two polls of the signer before it has attested the wallet. */
 const POLL_MS = 250;
@@ -44,7 +42,7 @@ export async function openAttestation(
   const timer = open.length === 0 ? undefined : setInterval(() => {
     if (open.length === 0) return clearInterval(timer);
     running ??= attest()
-      .catch((error: unknown) => log.error("the wallet cannot be attested: {error}", { error }))
+      .catch((error: unknown) => logEvent("wallet.unattested", { error }))
       .finally(() => running = null);
   }, POLL_MS);
   return {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { join, resolve } from "node:path";
 import { readStored, storedOrMade, UnusableFolder } from "../open/data_folder.ts";
 import {
@@ -17,8 +17,6 @@ import {
   runAs,
   type ServerUser,
 } from "./programs.ts";
-
-const log = getLogger(["engine", "database"]);
 
 /** Name of the server's role and of its database. */
 export const ROLE = "engine";
@@ -124,7 +122,7 @@ async function removeHalfMade(parent: string): Promise<void> {
       await Deno.remove(path, { recursive: true });
     } catch (error) {
       // Its initdb may still be writing; what is left goes with the next new cluster.
-      log.warn("cannot remove a half-made cluster: {path}: {error}", { path, error });
+      logEvent("postgres.folder_kept", { path, error });
     }
   }
 }

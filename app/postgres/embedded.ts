@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { join, resolve } from "node:path";
 import { delay } from "../../ledger/database/delay.ts";
 import { UnusableFolder } from "../open/data_folder.ts";
@@ -28,8 +28,6 @@ import {
   startServer,
   stopServer,
 } from "./server.ts";
-
-const log = getLogger(["engine", "database"]);
 
 /** Options of {@linkcode startEmbeddedPostgres}. */
 export interface EmbeddedOptions {
@@ -96,14 +94,14 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       await delay(WATCH_MS, end.signal);
       if (end.signal.aborted || await isListening(first.port)) continue;
       const { pid } = running;
-      log.error("the embedded PostgreSQL died (process {pid}); starting it again", { pid });
+      logEvent("postgres.died", { pid });
       try {
         running = await locked(
           START_MS,
           (deadline) => startServer(cluster, first.port, settings, deadline, true),
         );
       } catch (error) {
-        log.error("the embedded PostgreSQL does not start again: {error}", { error });
+        logEvent("postgres.not_restarted", { error });
       }
     }
   }
@@ -125,7 +123,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
         use[Symbol.dispose]();
         await locked(60_000, async () => {
           if (await isUnlocked(join(dataDir, USERS_FILE))) await stopServer(cluster, 20);
-          else log.info("leaving the embedded PostgreSQL running, as another process uses it");
+          else logEvent("postgres.left_running");
         });
       })(),
   };

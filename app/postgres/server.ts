@@ -4,15 +4,13 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { join } from "node:path";
 import postgres from "postgres";
 import { delay } from "../../ledger/database/delay.ts";
 import { readStored } from "../open/data_folder.ts";
 import { ROLE, type Settings, writeSettings } from "./cluster.ts";
 import { type PostgresBinaries, runAs, type ServerUser } from "./programs.ts";
-
-const log = getLogger(["engine", "database"]);
 
 /** One cluster, and what its server is started and asked with. */
 export interface Cluster {
@@ -53,7 +51,7 @@ const SOCKET_PATH_BYTES = 107;
 export async function nearestUrl(cluster: Cluster, port: number): Promise<string> {
   const fault = await socketFault(socketPath(cluster, port));
   if (fault !== null) {
-    log.info("the embedded PostgreSQL is reached over TCP as {fault}", { fault });
+    logEvent("postgres.over_tcp", { reason: fault });
     return clusterUrl(cluster, port);
   }
   const folder = encodeURIComponent(cluster.folder);
@@ -249,7 +247,7 @@ async function removeStaleLock(cluster: Cluster, fault: string): Promise<void> {
   if (!fault.includes("postmaster.pid")) return;
   const lock = await readLockFile(cluster.folder);
   if (lock?.port && await isListening(lock.port)) return;
-  log.warn("removing a stale lock file: process {pid} is no PostgreSQL server", {
+  logEvent("postgres.lock_removed", {
     pid: lock?.pid ?? 0,
   });
   await removeIfThere(join(cluster.folder, "postmaster.pid"));

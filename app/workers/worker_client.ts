@@ -5,9 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
-
-const log = getLogger(["engine", "workers"]);
+import { logEvent } from "../../log/log_event.ts";
 
 const START_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -173,7 +171,7 @@ export class WorkerClient<Request, Response, Ready = null> {
     this.#abandon("it is closed");
     if (instance === null) return;
     const timer = setTimeout(() => {
-      log.warn("the {name} did not close by itself", { name: this.#options.name });
+      logEvent("worker.not_closed", { name: this.#options.name });
       instance.closed.resolve();
     }, graceMs);
     if (graceMs > 0) await instance.closed.promise;
@@ -320,7 +318,7 @@ export class WorkerClient<Request, Response, Ready = null> {
     const pause = Math.min(FIRST_RESTART_MS * 2 ** this.#failures, LONGEST_RESTART_MS);
     this.#failures = Math.min(this.#failures + 1, 10);
     const { name } = this.#options;
-    log.error("the {name} ended and starts again in {pause} ms: {reason}", { name, pause, reason });
+    logEvent("worker.ended", { name, pause, reason });
     this.#restart = setTimeout(() => {
       try {
         this.#instance = this.#start();

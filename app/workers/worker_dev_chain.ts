@@ -4,17 +4,16 @@
  * @module
  */
 
-import { configure, getLogger } from "@logtape/logtape";
+import { configure } from "@logtape/logtape";
 import {
   chainFolder,
   type DevChain,
   type DevChainOptions,
   startDevChain,
 } from "../../devchain/start.ts";
+import { logEvent } from "../../log/log_event.ts";
 import { serveWorker } from "./serve_worker.ts";
 import { WorkerClient } from "./worker_client.ts";
-
-const log = getLogger(["engine", "dev-chain"]);
 
 const START_MS = 15_000;
 
@@ -52,7 +51,7 @@ export async function startDevChainInWorker(
       sys: false,
     },
     settings: (): DevChainOptions => ({ ...options, port }),
-    reply: (message) => Promise.resolve(log.error("{network}: {message}", { network, message })),
+    reply: (message) => Promise.resolve(logEvent("devchain.message", { network, message })),
     startTimeoutMs: START_MS,
   });
   try {

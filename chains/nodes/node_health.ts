@@ -4,15 +4,13 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { ChainUnavailable } from "../chain.ts";
 import type { NodeState } from "../node_state.ts";
 import type { ChainIdentity } from "./believed_nodes.ts";
 import type { ChainNode } from "./node.ts";
 import { CallFailed, NotAsked, RateLimited, Suspended, WrongChainNode } from "./node_failures.ts";
 import { LONGEST_SUSPENSION_MS } from "./refusal_texts.ts";
-
-const logger = getLogger(["engine", "chains", "nodes"]);
 
 /** First pause of a node that failed; doubles with each further failure. */
 const FIRST_COOLDOWN_MS = 500;
@@ -99,7 +97,7 @@ export class NodeHealth {
     this.#isOfWrongChain = false;
     this.#coolUntil = 0;
     this.#failure = null;
-    logger.info("Node {node} answers again", { node: this.#node.label });
+    logEvent("node.answers", { node: this.#node.label });
   }
 
   /** Takes a failure into account: of one call, which is left alone by itself, or of the node. */
@@ -127,7 +125,7 @@ export class NodeHealth {
     } else if (error.category === "malformed") this.#troubled.add(error.message);
     else return false;
     if (this.#troubled.size >= CALLS_IN_A_ROW) return false;
-    logger.info("Node {node} could not answer one call, it is asked the others: {reason}", {
+    logEvent("node.call_failed", {
       node: this.#node.label,
       reason: error.message,
     });
@@ -142,14 +140,14 @@ export class NodeHealth {
     this.#failure = error.message;
     this.#admitted = this.#identity === null && this.#proof === null;
     if (isOfWrongChain) {
-      if (!this.#isOfWrongChain) logger.fatal("{reason}", { reason: error.message });
+      if (!this.#isOfWrongChain) logEvent("node.wrong_chain", { reason: error.message });
       this.#isOfWrongChain = true;
       this.#coolUntil = performance.now() + WRONG_CHAIN_MS;
       return;
     }
     const pause = pauseAfter(error, this.#failures);
     this.#coolUntil = performance.now() + pause;
-    logger.warn("Node {node} failed ({category}), left alone for {pause} ms: {reason}", {
+    logEvent("node.failed", {
       node: this.#node.label,
       category: error.category,
       pause,

@@ -5,10 +5,8 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { removeIfThere, writeDurably } from "../durable_file.ts";
-
-const log = getLogger(["engine", "chains", "signer"]);
 
 /** The most of a pause's note that is shown, in characters. */
 const NOTE_LENGTH = 200;
@@ -20,7 +18,7 @@ export async function isPaused(file: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
-    log.error("the pause cannot be read, nothing is signed: {error}", { error });
+    logEvent("signer.pause_unread", { error });
     return true;
   }
 }

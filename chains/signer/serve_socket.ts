@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Signer } from "../signer.ts";
 import { frameOf, FrameReader } from "./frames.ts";
 import {
@@ -16,8 +16,6 @@ import {
   type SocketRequest,
   type SocketResponse,
 } from "./socket_protocol.ts";
-
-const log = getLogger(["engine", "chains", "signer"]);
 
 /** Answers to a peer's requests. */
 export interface SocketHandler extends Required<Signer> {
@@ -59,12 +57,12 @@ export function serveSocket(
       } catch (error) {
         if (isClosing) return;
         // out of file descriptors, or a peer gone again: neither ends the service
-        log.warn("cannot accept a connection: {error}", { error });
+        logEvent("signer.accept_failed", { error });
         await new Promise((resolve) => setTimeout(resolve, 100));
         continue;
       }
       if (peers.size >= bounds.connections) {
-        log.error("a peer was turned away as there are {count} already", { count: peers.size });
+        logEvent("signer.peers_full", { count: peers.size });
         connection.close();
         continue;
       }
@@ -124,7 +122,7 @@ class Peer {
     try {
       await this.#serve();
     } catch (error) {
-      if (!this.#isCut) log.warn("a peer was cut off: {error}", { error });
+      if (!this.#isCut) logEvent("signer.peer_failed", { error });
     } finally {
       this.cut();
     }
@@ -177,7 +175,7 @@ class Peer {
           return request satisfies never;
       }
     } catch (error) {
-      log.error("a request failed: {error}", { error });
+      logEvent("signer.request_failed", { error });
       return { id, failed: error instanceof Error ? error.message : String(error) };
     }
   }
@@ -185,7 +183,7 @@ class Peer {
   /** Bounds a wait by ending the connection, which ends every read and write of it. */
   async #within<T>(ms: number, work: () => Promise<T>): Promise<T> {
     const timer = setTimeout(() => {
-      log.warn("a peer was too slow and is cut off");
+      logEvent("signer.peer_slow");
       this.cut();
     }, Math.max(0, ms));
     try {

@@ -10,13 +10,11 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { z } from "zod";
 import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { removeIfThere, syncEntryOf, writeDurably } from "../durable_file.ts";
 import { SignedMemory, type StoredSignature } from "./signed_memory.ts";
-
-const log = getLogger(["engine", "chains", "signer"]);
 
 /** About 8 MB. */
 const FILL = 5_000;
@@ -169,13 +167,10 @@ async function readPart(path: string): Promise<StoredSignature[]> {
   const bytes = await Deno.readFile(path);
   const end = bytes.lastIndexOf(NEWLINE) + 1;
   if (end < bytes.length) {
-    log.warn(
-      "the last {count} bytes were cut off by a crash, no signature of them has left: {path}",
-      {
-        count: bytes.length - end,
-        path,
-      },
-    );
+    logEvent("signer.journal_cut", {
+      count: bytes.length - end,
+      path,
+    });
   }
   try {
     const lines = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, end))

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import {
   type RememberedSignature,
   type SignAnswer,
@@ -22,8 +22,6 @@ import {
   type SocketRequest,
   type SocketResponse,
 } from "./socket_protocol.ts";
-
-const log = getLogger(["engine", "chains", "signer"]);
 
 const READ_BYTES = 64 * 1024;
 const FIRST_PAUSE_MS = 100;
@@ -207,8 +205,8 @@ class Client implements SocketSigner {
   #setTrouble(trouble: string | null): void {
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
-    if (trouble === null) log.info("the signer signs");
-    else log.error("nothing is signed, payouts wait: {trouble}", { trouble });
+    if (trouble === null) logEvent("signer.open");
+    else logEvent("signer.closed", { trouble });
   }
 
   /** Sends a request and waits for its response. */

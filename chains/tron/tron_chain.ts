@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { Asset, Chain, Checkpoint } from "../chain.ts";
@@ -40,8 +40,6 @@ import { readFrom } from "./read/read_from.ts";
 import { readTransaction, tronTransactionId } from "./read/read_transaction.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
 import { contractEntries, sunAmount, type TokenContracts } from "./token_contracts.ts";
-
-const logger = getLogger(["engine", "chains", "tron"]);
 
 /** Header of public providers; see {@linkcode TronChainOptions.apiKey}. */
 export const API_KEY_HEADER = "tron-pro-api-key";
@@ -193,7 +191,7 @@ async function verify(parts: Parts, signal?: AbortSignal): Promise<void> {
         `Cannot use ${currency} on ${network} as its contract has ${found} decimals, not ${expected}`,
       );
     }
-    logger.info("{currency} on {network} has {decimals} decimals", {
+    logEvent("token.decimals", {
       currency,
       network,
       decimals: Number(found),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import postgres from "postgres";
 import { type ConnectionTerms, DatabaseConnection } from "./database_connection.ts";
 import { classifyDatabaseError, connectionFault } from "./database_errors.ts";
@@ -21,8 +21,6 @@ import {
   preparation,
   startupOptions,
 } from "./session_settings.ts";
-
-const log = getLogger(["engine", "database"]);
 
 /** The pool and what its queries return; see `npm:postgres`. */
 export type Sql = postgres.Sql;
@@ -172,7 +170,7 @@ function open(database: DatabaseUrl, options: ConnectOptions, finder: PrimaryFin
       connect_timeout: connectTimeoutMs / 1_000,
       // The library's own back-off grows to 20 s; a server that returns must be used within 2 s.
       backoff: () => RECONNECT_MS / 1_000,
-      onnotice: (notice) => log.debug("notice: {message}", { message: notice.message ?? "" }),
+      onnotice: (notice) => logEvent("database.notice", { message: notice.message ?? "" }),
       connection: {
         application_name: options.applicationName ?? "engine",
         options: startupOptions(session),
@@ -261,6 +259,6 @@ function outliveLostConnections(): void {
     const isOfLibrary = String(event.reason.query).includes(ARRAY_TYPES);
     if (!isOfLibrary && classifyDatabaseError(event.reason) !== "connection") return;
     event.preventDefault();
-    log.warn("a connection was lost while it was set up: {error}", { error: event.reason });
+    logEvent("database.connection_lost", { error: event.reason });
   });
 }

@@ -7,10 +7,8 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { AnySql } from "./connect.ts";
-
-const log = getLogger(["engine", "clock"]);
 
 /** Between two readings, milliseconds. */
 const EVERY_MS = 2_000;
@@ -98,7 +96,7 @@ export class DatabaseClock {
     await this.sync();
     this.#ticker = setInterval(() => {
       this.#reading ??= this.sync().catch((error: unknown) => {
-        log.warn("cannot read the database's clock, trying again: {error}", { error });
+        logEvent("clock.unread", { error });
       }).finally(() => this.#reading = null);
     }, EVERY_MS);
   }
@@ -127,7 +125,7 @@ export class DatabaseClock {
     if (!isConfirmed) return;
     this.#offset = offset;
     this.#jumps++;
-    log.error("the database's clock has jumped by {seconds} s, it is followed", {
+    logEvent("clock.jumped", {
       seconds: Math.round(change / 1_000),
     });
   }

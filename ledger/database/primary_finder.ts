@@ -4,11 +4,9 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { connectionFault } from "./database_errors.ts";
 import type { Host } from "./database_url.ts";
-
-const log = getLogger(["engine", "database"]);
 
 /** A server's statement about itself. */
 export interface HostState {
@@ -137,7 +135,7 @@ export class PrimaryFinder {
     this.#timeline = found.timeline;
     if (isAnother) {
       const { timeline } = found;
-      log.warn("the primary is {host}:{port} now, timeline {timeline}", {
+      logEvent("database.primary", {
         ...found.host,
         timeline,
       });

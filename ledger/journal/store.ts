@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import { classifyDatabaseError, isLocked, isTransient } from "../database/database_errors.ts";
 import { readHaltedNetworks } from "../failover/holds.ts";
@@ -66,8 +66,6 @@ export function createJournalStore(sql: Sql): JournalStore {
   };
 }
 
-const log = getLogger(["engine", "journal"]);
-
 /** Pause before a lost database is asked again. */
 const RETRY_MS = 100;
 /** Connections that a question may lose while the database answers others. */
@@ -95,7 +93,7 @@ export async function retry<T>(
       if (!store.isConnectionError(error)) throw error;
       onLost();
       if (isStopping() || losses === LOSSES) throw error;
-      log.warn("the database does not answer, asking again: {error}", { error });
+      logEvent("database.silent", { error });
       await untilThere(store, isStopping);
     }
   }

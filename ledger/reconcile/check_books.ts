@@ -1,12 +1,10 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { classifyDatabaseError } from "../database/database_errors.ts";
 import type { Sql, TransactionSql } from "../database/connect.ts";
 import { BALANCE_CHECKS } from "./compare_balances.ts";
 import { LIST_CHECKS } from "./compare_lists.ts";
 import { PAYMENT_CHECKS } from "./compare_payments.ts";
 import type { BookCheck, Difference, ReconcileScope } from "./difference.ts";
-
-const log = getLogger(["engine", "reconcile"]);
 
 /** PostgreSQL's code of a statement that was given up, for its bound on time among others. */
 const QUERY_CANCELED = "57014";
@@ -59,7 +57,7 @@ async function bounded(tx: TransactionSql, { rule, query }: BookCheck): Promise<
     }
     // without its connection nothing of this snapshot can be read
     if (classifyDatabaseError(error) === "connection") throw error;
-    log.error("comparing broke: {rule}: {error}", { rule, error });
+    logEvent("reconcile.books_rule_broke", { rule, error });
     const reason = error instanceof Error ? error.message : String(error);
     return { rule, differences: [], unchecked: `comparing broke: ${reason}` };
   }

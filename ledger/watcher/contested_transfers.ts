@@ -6,7 +6,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Fragment } from "postgres";
 import { writeBookAudit } from "../audit.ts";
 import { classifyDatabaseError } from "../database/database_errors.ts";
@@ -68,8 +68,6 @@ export async function discardAwaitedProof(
   });
 }
 
-const log = getLogger(["engine", "watcher"]);
-
 /**
  * Puts what was read now in the place of what waits, and has those wait again that were discarded. Rows
  * that another transaction holds stay as they are, until they are read once more.
@@ -90,7 +88,7 @@ export async function replaceAwaitedProofs(
       await replace(sql, network, findings);
     } catch (error) {
       if (classifyDatabaseError(error) !== "serialization") throw error;
-      log.warn("{network}: what was read differently is held by another transaction: {error}", {
+      logEvent("deposit.contested_held", {
         network,
         error,
       });
@@ -125,7 +123,7 @@ async function replace(
     return rows;
   });
   for (const { txid } of replaced) {
-    log.warn("{network}: {txid} was read differently than before, and waits for a second node", {
+    logEvent("deposit.contested", {
       network,
       txid,
     });

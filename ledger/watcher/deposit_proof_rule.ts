@@ -4,12 +4,10 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import { type Amount, amountOf, formatAmount } from "../money/amount.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Time for which a rule is kept after the last node that is configured so, seconds. */
 const KEPT_S = 60;
@@ -22,11 +20,7 @@ export async function setDepositProofRule(
 ): Promise<void> {
   if (above === null) {
     if (!await renewDepositProofRule(sql, network, null)) return;
-    log.warn(
-      "{network}: _DEPOSIT_PROOF_ABOVE is not set here, and a node that has it was heard of within " +
-        "{seconds} s: large deposits go on to need a second node until there is none",
-      { network, seconds: KEPT_S },
-    );
+    logEvent("deposit.proof_unset", { network, seconds: KEPT_S });
     return;
   }
   await sql`

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { Sql, TransactionSql } from "postgres";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
@@ -13,8 +13,6 @@ import { shape } from "../shape.ts";
 import { endInternalTransfers } from "../sweeps/steps.ts";
 import { amount, boolean, integer, orNull, type RowOf, text } from "../table.ts";
 import { listLateOutcomes } from "./late_outcomes.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 /** Time for which ends are tried apart whose rows other transactions hold, milliseconds. */
 const APART_MS = 3_000;
@@ -105,10 +103,7 @@ export async function recordOutcomes(
   await writeApart(findings.filter((finding) => !isPayout(finding)), APART_MS, record);
   const late = [...left].map(({ own, height }) => ({ ...own, height }));
   for (const outgoingId of await listLateOutcomes(sql, network, late)) {
-    log.error(
-      "{network}: {outgoingId} is final, and another transaction holds its row: its block is read again",
-      { network, outgoingId },
-    );
+    logEvent("transfer.end_held", { network, outgoingId });
   }
   return heard;
 }

@@ -1,4 +1,4 @@
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../log/log_event.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
@@ -8,8 +8,6 @@ import { replaceAwaitedProofs } from "./contested_transfers.ts";
 import { readDepositProofRule } from "./deposit_proof_rule.ts";
 import { storeAwaitedProofs, UNPROVEN } from "./deposit_proofs.ts";
 import { inboxData, type TransferFinding } from "./findings.ts";
-
-const log = getLogger(["engine", "watcher"]);
 
 const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
 
@@ -39,14 +37,11 @@ export async function recordTransfers(
   const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
   if (phase === "solid" && swept.length > 0) await recordSweepItems(sql, network, swept);
   for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
-    log.fatal(
-      "{network}: a transfer is quarantined as no books can hold its amount: {txid} to {to}",
-      {
-        network,
-        txid,
-        to,
-      },
-    );
+    logEvent("deposit.too_large", {
+      network,
+      txid,
+      to,
+    });
   }
   const write = (part: AnySql, as: "seen" | "solid", rows: readonly TransferFinding[]) =>
     writeInbox(part, network, as, rows, needsProof);

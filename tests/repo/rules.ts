@@ -163,7 +163,7 @@ export const RULES: readonly Rule[] = [
       except: /^(app\/open\/start\.ts$|main\.ts$|app\/commands\/)/,
       view: "code",
       pattern: /\bconsole\.\w+/,
-      use: "getLogger of @logtape/logtape",
+      use: "logEvent of log/log_event.ts",
     }),
     broken: { path: "api/a.ts", text: "console.log(1);" },
     kept: { path: "app/commands/a.ts", text: "console.log(1);" },

@@ -39,6 +39,8 @@ Deno.test("metrics count batches given up, messages quarantined and merchants pa
     timeFigures: { brokenTimers: 0, boundedTimes: 0 },
     merchants: { busyMs: 0 },
     paymentMoves: { all: [] },
+    networks: [],
+    currencies: () => [],
   };
   registerWorkMetrics(registry, engine);
   for (let look = 0; look < 2; look++) {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../../log/log_event.ts";
 import { listenSocket } from "../../../chains/signer/listen_socket.ts";
 import { isPaused, readPause } from "../../../chains/signer/pause_file.ts";
 import { serveSocket } from "../../../chains/signer/serve_socket.ts";
@@ -29,11 +29,9 @@ while (!line.includes("\n")) {
 }
 const settings = readSettings(line);
 await configureLogging(settings);
-const log = getLogger(["engine", "signer"]);
-
 const lock = await lockDataDir(settings.stateDir);
 if (!lock.ok) {
-  log.error("Cannot start as another signer runs on this folder (process {owner}): {folder}", {
+  logEvent("signer.folder_taken", {
     owner: lock.owner,
     folder: settings.stateDir,
   });
@@ -57,7 +55,7 @@ const uncapped = settings.networks.flatMap(({ network, contracts }) =>
   return limit?.perTransaction === undefined || limit.perDay === undefined;
 });
 for (const asset of uncapped) {
-  log.warn("{asset} is signed for without a cap per transaction and per day", { asset });
+  logEvent("signer.without_cap", { asset });
 }
 
 const server = serveSocket(await listenSocket(settings.socket, settings.socketGroup), {
@@ -76,7 +74,7 @@ const server = serveSocket(await listenSocket(settings.socket, settings.socketGr
     };
   },
 });
-log.info("signing for {networks} at {socket}", {
+logEvent("signer.serving", {
   networks: settings.networks.map(({ network }) => network).join(", "),
   socket: settings.socket,
 });
@@ -89,7 +87,7 @@ const ended = async () => {
   while (!(await input.read()).done);
 };
 await Promise.race([stopped.promise, ended()]);
-log.info("stopping");
+logEvent("signer.stopping");
 await server.close(STOP_MS);
 await opened.close();
 journal.close();
@@ -103,7 +101,7 @@ async function earlierState() {
       spent: await readSpent(spentFile),
     };
   } catch (error) {
-    log.error("Cannot start: {reason}", {
+    logEvent("signer.start_refused", {
       reason: error instanceof Error ? error.message : String(error),
     });
     Deno.exit(2);

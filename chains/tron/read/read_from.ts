@@ -4,15 +4,13 @@
  * @module
  */
 
-import { getLogger } from "@logtape/logtape";
+import { logEvent } from "../../../log/log_event.ts";
 import { ChainUnavailable } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
 import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "../../nodes/refusal_texts.ts";
 import type { AnswerShape } from "./answers.ts";
-
-const logger = getLogger(["engine", "chains", "tron"]);
 
 /** The node and the call that a failure names. */
 interface Place {
@@ -185,7 +183,7 @@ export async function readEither<T>(
       return await readFrom(node, preferred, schema, signal, refused);
     } catch (error) {
       if (!isMissing()) throw error;
-      logger.info("Node {node} does not know {path}, asked for {instead} instead", {
+      logEvent("node.path_unknown", {
         node: node.label,
         path: preferred.path,
         instead: fallback.path,

@@ -1,0 +1,10 @@
+// deno-lint-ignore-file no-console -- a command prints
+/**
+ * Prints the table of events: `deno task logs` writes `docs/logs.md`.
+ *
+ * @module
+ */
+
+import { logsDocument } from "../../log/event_table.ts";
+
+if (import.meta.main) console.log(logsDocument().trimEnd());

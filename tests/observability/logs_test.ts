@@ -1,0 +1,100 @@
+import { assert, assertEquals } from "@std/assert";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
+import { logMove, type PaymentMove } from "../../actors/journal/payment_moves.ts";
+import { type EventName, EVENTS, logsDocument } from "../../log/event_table.ts";
+import { logEvent } from "../../log/log_event.ts";
+import { amount } from "../support/books.ts";
+import { testNeeding } from "../support/permissions.ts";
+
+/** The lines that some work logs. */
+async function logged(work: () => void): Promise<readonly LogRecord[]> {
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { kept: (record) => void records.push(record) },
+    loggers: [{ category: ["engine"], lowestLevel: "debug", sinks: ["kept"] }, {
+      category: ["logtape", "meta"],
+      lowestLevel: "error",
+      sinks: ["kept"],
+    }],
+  });
+  try {
+    work();
+  } finally {
+    await reset();
+  }
+  return records;
+}
+
+testNeeding({ read: true })("docs/logs.md is what the table says", async () => {
+  const path = new URL("../../docs/logs.md", import.meta.url);
+  assertEquals(await Deno.readTextFile(path), logsDocument());
+});
+
+Deno.test("events have stable names: an area and what happened", () => {
+  for (const [name, [, words]] of Object.entries(EVENTS)) {
+    assert(/^[a-z]+\.[a-z]+(_[a-z]+)*$/.test(name), name);
+    assert(words.length > 5 && !/merchantId|outgoingId|eventId|\{error\}/.test(words), name);
+  }
+});
+
+testNeeding({ read: true, run: true })(
+  "every event of the table is logged somewhere, and all fields of its words are given",
+  async () => {
+    const files = await new Deno.Command("git", {
+      args: ["grep", "-hoE", '"[a-z]+\\.[a-z_]+"', "--", "*.ts", ":!tests", ":!log/event_table.ts"],
+      cwd: new URL("../../", import.meta.url),
+    }).output();
+    const used = new Set(
+      new TextDecoder().decode(files.stdout).split("\n").map((s) => s.slice(1, -1)),
+    );
+    assertEquals(Object.keys(EVENTS).filter((name) => !used.has(name)), []);
+  },
+);
+
+Deno.test("a failed payout is a warning with all that one asks for first", async () => {
+  const move: PaymentMove = {
+    kind: "withdrawal",
+    id: "wd_1",
+    merchantId: "mer_1",
+    network: "TRX",
+    currency: "USDT",
+    amount: amount("12.5"),
+    status: "FAILED",
+    reason: "OUT_OF_ENERGY",
+    txid: "ab",
+  };
+  const [line, ...others] = await logged(() => {
+    logMove(move);
+    logMove({ ...move, status: "PENDING" });
+  });
+  assertEquals(others, []);
+  assertEquals(line?.level, "warning");
+  assertEquals(line?.properties, {
+    event: "payout.failed",
+    kind: "withdrawal",
+    payment: "wd_1",
+    merchant: "mer_1",
+    network: "TRX",
+    currency: "USDT",
+    amount: "12.5",
+    txid: "ab",
+    reason: "OUT_OF_ENERGY",
+  });
+});
+
+Deno.test("an expected fault is words alone, a fault of the program has its stack", async () => {
+  class Away extends Error {
+    override name = "Away";
+  }
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+  const errors = [new Away("gone", { cause: refused }), refused, new TypeError("oh"), "text"];
+  const event: EventName = "journal.batch_given_up";
+  const lines = await logged(() => errors.forEach((error) => logEvent(event, { error })));
+  assertEquals(lines.map(({ properties }) => properties.reason), [
+    "Away: gone, as refused",
+    "refused",
+    "TypeError: oh",
+    "text",
+  ]);
+  assertEquals(lines.map(({ properties }) => "stack" in properties), [false, false, true, false]);
+});
