@@ -9,6 +9,7 @@ import { logEvent } from "./log/log_event.ts";
 import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { createApi, createOps } from "./api/app.ts";
+import { ChangePlaces } from "./api/http/change_places.ts";
 import type { ApiDeps } from "./api/http/context.ts";
 import { createSessionTokens } from "./api/http/session_token.ts";
 import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
@@ -143,8 +144,10 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     const credentials = await ensureDemo(sql, config, devNodes, baseUrl, ingestKey, secrets.box);
     welcome = quickStart(credentials, config.dataDir);
   }
+  const changePlaces = new ChangePlaces();
   const health = openHealth({
     engine,
+    changePlaces,
     callbacks,
     clock,
     fees,
@@ -162,6 +165,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     readiness: () => drain.readiness(health.readiness),
     ...opening.forApi,
     ...callbacks.forApi,
+    changePlaces,
     sql,
     pools: {
       requests: database.requestSql,

@@ -18,11 +18,9 @@ import { POLL_SPACING_MS } from "./hosted_page/status.ts";
 import { type Answer, toResponse, writeSmall } from "./http/answer.ts";
 import { addressOf } from "./http/authenticate.ts";
 import { isHost } from "./http/client_address.ts";
-import { ChangePlaces } from "./http/change_places.ts";
 import type { ApiContext, ApiDeps } from "./http/context.ts";
 import { type Bindings, type Env, serve } from "./http/serve.ts";
 import { internalError, malformedHost, methodNotAllowed, notFound } from "./http/errors.ts";
-import type { Registry } from "prom-client";
 import { keptFor } from "./http/kept_for.ts";
 import { createKeyRing, createUsageRecorder } from "./http/key_ring.ts";
 import { RateLimits } from "./http/rate_limits.ts";
@@ -32,6 +30,7 @@ import {
   newRequestId,
   type RequestMetrics,
 } from "./http/request_log.ts";
+import { earlyRefusal } from "./http/refuse_early.ts";
 import type { Route } from "./http/route.ts";
 import { OPS_ROUTES, ROUTES } from "./routes.ts";
 
@@ -49,13 +48,12 @@ export interface Api {
  *   address of their own, see {@linkcode createOps}
  */
 export function createApi(deps: ApiDeps, routes: readonly Route[] = ROUTES): Api {
-  const context = contextOf(deps, deps.registry);
-  return appOf(routes, context, createRequestMetrics(deps.registry));
+  return appOf(routes, contextOf(deps), createRequestMetrics(deps.registry));
 }
 
 /** Health and metrics alone, for an address that only operators reach. */
 export function createOps(deps: ApiDeps): Api {
-  return appOf(OPS_ROUTES, contextOf(deps, null), () => {});
+  return appOf(OPS_ROUTES, contextOf(deps), () => {});
 }
 
 function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMetrics): Api {
@@ -82,10 +80,11 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
     logEvent("http.unrouted_failed", { requestId, error });
     return textResponse(internalError, requestId, context);
   });
+  const refuseEarly = earlyRefusal(routes, context, measure);
   return {
     fetch: (request, bindings) =>
       isHost(request.headers.get("host"))
-        ? app.fetch(request, bindings)
+        ? refuseEarly(request, bindings?.remoteAddr) ?? app.fetch(request, bindings)
         : textResponse(malformedHost, newRequestId(), context),
   };
 }
@@ -99,13 +98,11 @@ function textResponse(answer: Answer, requestId: string, context: ApiContext): R
 /** The header for clients behind a proxy that ends TLS: they use TLS alone, for a year. */
 const ONLY_TLS = { "strict-transport-security": "max-age=31536000" };
 
-/** @param registry is given the figures of what is shared here; null: nothing is */
-function contextOf(deps: ApiDeps, registry: Registry | null): ApiContext {
+function contextOf(deps: ApiDeps): ApiContext {
   const sql = deps.pools?.requests ?? deps.sql;
   const settings = batcher(async () => new Map([["", await readSettings(sql)]]));
   return {
     ...deps,
-    changePlaces: new ChangePlaces(registry),
     readiness: keptFor(KEPT_MS, deps.clock, deps.readiness),
     measurements: keptFor(KEPT_MS, deps.clock, () => deps.registry.metrics()),
     keys: createKeyRing(

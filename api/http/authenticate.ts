@@ -73,6 +73,25 @@ export function authenticate(
   return found instanceof Promise ? found.then(judge) : judge(found);
 }
 
+/**
+ * The caller of a route whose key is remembered and who may use it; null for everybody else, of whom
+ * {@linkcode authenticate} finds out more. Neither counts nor looks up anything.
+ *
+ * @param route whose path has no parts to be named
+ */
+export function rememberedCaller(
+  route: Route,
+  headers: Headers,
+  connection: Connection | undefined,
+  now: number,
+  context: Pick<ApiContext, "keys" | "trustedProxies">,
+): Caller | null {
+  const key = keyOf(headers.get("authorization"));
+  const caller = key === null ? null : context.keys.remembered(key, now);
+  if (caller === null || !isAllowedFrom(caller, headers, connection, context)) return null;
+  return authorize(route, {}, caller).kind === "known" ? caller : null;
+}
+
 const BEARER = /^bearer +/i;
 
 /** The key in an Authorization header, raw or after `Bearer`; null where there is none. */

@@ -1,78 +1,146 @@
 /**
  * Places for requests that change something: so many are under way at a time. One that would find no
  * place is refused before its body is read, so that little of a flood's cost is taken from those that are
- * let in. It is taken when the body is there, by callers with a valid key alone: neither slow bodies nor
- * made-up keys use places up.
+ * let in. Callers with a valid key alone have places, and for a body that does not arrive none is kept:
+ * neither slow bodies nor made-up keys use places up.
  *
  * @module
  */
 
-import { Counter, Gauge, type Registry } from "prom-client";
 import { unavailable } from "./errors.ts";
-import { metricOf } from "./metric_table.ts";
 
 /**
- * Changes under way at most, of all merchants, from the end of their bodies to their answers: half of
- * them in the journal's batch under way, half for the next one. Larger batches gain nothing.
+ * Changes under way at most, of all merchants, from their heads to their answers: half of them in the
+ * journal's batch under way, half for the next one. Larger batches gain nothing, and a request
+ * that is let in waits for all that hold places before it.
  */
-export const CHANGE_PLACES = 512;
+const CHANGE_PLACES = 384;
+
+/** A place is kept for a body that is awaited for so long, milliseconds; afterwards others may have it. */
+const BODY_MS = 100;
+
+/** Without a refusal for so long the crowding is over, milliseconds. */
+const CALM_MS = 10_000;
 
 /** The answer to a change that finds no place. */
 export const CROWDED = unavailable("Too many requests are under way; nothing was done.");
 
+/** A request's place; whether it has one at the moment is known to {@linkcode ChangePlaces} alone. */
+export interface Place {
+  readonly account: string;
+  /** Time of its request's head, by the clock of the places. */
+  readonly since: number;
+  isHeld: boolean;
+}
+
+/** Counts of places and refusals. */
+export interface PlaceFigures {
+  /** Places that are taken, and accounts that have them. */
+  readonly underWay: number;
+  readonly accounts: number;
+  /** Changes that were refused since the start. */
+  readonly refused: number;
+  /** Milliseconds since which changes are refused; null: none was within the last ten seconds. */
+  readonly crowdedMs: number | null;
+}
+
 /** Places for requests that change something, by the account that sends them. */
 export class ChangePlaces {
   readonly #held = new Map<string, number>();
+  /** Places of requests whose bodies are awaited, the oldest first. */
+  readonly #awaiting = new Set<Place>();
   readonly #capacity: number;
-  readonly #refused: Counter | null;
+  readonly #clock: () => number;
   #used = 0;
+  #refused = 0;
+  #crowded = { since: -Infinity, last: -Infinity };
 
-  /** @param registry is given the figures; null: nothing is */
-  constructor(registry: Registry | null, capacity: number = CHANGE_PLACES) {
+  /** @param clock milliseconds of a clock that is never set */
+  constructor(
+    capacity: number = CHANGE_PLACES,
+    clock: () => number = () => performance.now(),
+  ) {
     this.#capacity = capacity;
-    this.#refused = registry === null ? null : new Counter({
-      ...metricOf("engine_http_changes_refused_total"),
-      registers: [registry],
-    });
-    if (registry === null) return;
-    const used = () => this.#used;
-    new Gauge({
-      ...metricOf("engine_http_changes_under_way"),
-      registers: [registry],
-      collect() {
-        this.set(used());
-      },
-    });
+    this.#clock = clock;
   }
 
-  /** Places that are taken. */
-  get used(): number {
-    return this.#used;
+  /** Counts, for metrics and readiness. */
+  get figures(): PlaceFigures {
+    this.#giveUpAwaited();
+    const now = this.#clock();
+    const { since, last } = this.#crowded;
+    return {
+      underWay: this.#used,
+      accounts: this.#held.size,
+      refused: this.#refused,
+      crowdedMs: now - last < CALM_MS ? now - since : null,
+    };
+  }
+
+  /** True where some account might find no place. */
+  get isCrowded(): boolean {
+    return 3 * this.#used >= 2 * this.#capacity;
   }
 
   /**
-   * True where an account finds a place just now; a refusal is counted. It may hold as many as are left
-   * free: one that floods gets half of them, and the next ones half of what is left.
+   * True where an account finds a place just now. It may hold twice as many as are left free: one that
+   * floods gets two thirds of them, and the next ones two thirds of what is left.
    */
   hasRoom(account: string): boolean {
-    const hasRoom = (this.#held.get(account) ?? 0) < this.#capacity - this.#used;
-    if (!hasRoom) this.#refused?.inc();
-    return hasRoom;
+    this.#giveUpAwaited();
+    return (this.#held.get(account) ?? 0) < 2 * (this.#capacity - this.#used);
   }
 
-  /** Takes a place; false where there is none. */
-  take(account: string): boolean {
-    if (!this.hasRoom(account)) return false;
-    this.#held.set(account, (this.#held.get(account) ?? 0) + 1);
-    this.#used++;
+  /** Notes that a change was refused for want of a place. */
+  refuse(): void {
+    this.#refused++;
+    const now = this.#clock();
+    if (now - this.#crowded.last >= CALM_MS) this.#crowded = { since: now, last: now };
+    this.#crowded.last = now;
+  }
+
+  /** Takes a place for a request whose head is there; null where there is none. */
+  enter(account: string): Place | null {
+    if (!this.hasRoom(account)) return null;
+    const place: Place = { account, since: this.#clock(), isHeld: false };
+    this.#take(place);
+    this.#awaiting.add(place);
+    return place;
+  }
+
+  /** Keeps the place of a request whose body is there; false where others have it by now. */
+  keep(place: Place): boolean {
+    this.#awaiting.delete(place);
+    if (place.isHeld) return true;
+    if (!this.hasRoom(place.account)) return false;
+    this.#take(place);
     return true;
   }
 
   /** Gives a place back. */
-  leave(account: string): void {
-    const left = (this.#held.get(account) ?? 1) - 1;
-    if (left === 0) this.#held.delete(account);
-    else this.#held.set(account, left);
+  leave(place: Place): void {
+    if (!place.isHeld) return;
+    place.isHeld = false;
+    this.#awaiting.delete(place);
+    const left = (this.#held.get(place.account) ?? 1) - 1;
+    if (left === 0) this.#held.delete(place.account);
+    else this.#held.set(place.account, left);
     this.#used--;
+  }
+
+  #take(place: Place): void {
+    place.isHeld = true;
+    this.#held.set(place.account, (this.#held.get(place.account) ?? 0) + 1);
+    this.#used++;
+  }
+
+  /** Gives places back whose bodies did not arrive in time. */
+  #giveUpAwaited(): void {
+    if (this.#awaiting.size === 0) return;
+    const since = this.#clock() - BODY_MS;
+    for (const place of this.#awaiting) {
+      if (place.since > since) break;
+      this.leave(place);
+    }
   }
 }

@@ -103,6 +103,8 @@ export interface ApiDeps {
   readonly payoutsOpen: (network: Network) => boolean;
   /** Rates of stablecoins in national currencies. */
   readonly rates: Rates;
+  /** Bounds the changes that are under way. */
+  readonly changePlaces: ChangePlaces;
   /** Makes the tokens of hosted payment pages. */
   readonly sessionTokens: SessionTokens;
   /** Key of the signatures of trusted upstream systems. */
@@ -147,7 +149,6 @@ export interface ApiContext extends ApiDeps {
   /** Hashes of tokens that open a hosted page, each by itself. */
   readonly sessions: LoadOne<string>;
   readonly rateLimits: RateLimits;
-  readonly changePlaces: ChangePlaces;
   /** Merchants whose webhook is being tried by this node: each test holds a socket for long. */
   readonly webhookTests: Set<string>;
   readonly settings: () => Promise<Settings>;

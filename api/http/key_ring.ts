@@ -95,6 +95,8 @@ export interface KeyRing {
    * @param mayLookUp asked before a key is looked up that was not found before
    */
   find(key: string, now: number, mayLookUp?: () => boolean): Holder | Promise<Holder>;
+  /** The holder of a key that was found within the last second; otherwise null. */
+  remembered(key: string, now: number): Caller | null;
   /** Reads the keys of a merchant (null: of the administrators) anew from now on. */
   forget(merchantId: string | null): void;
 }
@@ -144,6 +146,13 @@ export function createKeyRing(
       if (parseApiKey(key) !== environment) return null;
       if (isFresh(unknownKeys.get(hash) ?? -Infinity, now)) return null;
       return mayLookUp() ? readCaller(hash, now) : "not_looked_up";
+    },
+    remembered(key, now) {
+      if (!SHAPE.test(key)) return null;
+      const found = memory.get(hashApiKey(key));
+      return found !== undefined && isFresh(found.until, now)
+        ? stillValid(found.caller, now)
+        : null;
     },
     forget(merchantId) {
       for (const [hash, { caller }] of memory) {

@@ -568,13 +568,19 @@ export const METRICS = {
   engine_http_changes_under_way: [
     "gauge",
     [],
-    "Requests that change something, between the end of their bodies and their answers",
+    "Requests that change something, between their heads and their answers",
     NONE,
+  ],
+  engine_http_changes_crowded_seconds: [
+    "gauge",
+    [],
+    "How long changes have been refused as too many are under way; 0: none is",
+    'Above a minute: see "When one merchant is answered 503 and others are not" in operations.md',
   ],
   engine_http_changes_refused_total: [
     "counter",
     [],
-    "Changes that were answered 503 unread, as too many requests were under way",
+    "Changes that were answered 503, as too many requests were under way",
     "More nodes, or a faster database",
   ],
   engine_http_connections: ["gauge", ["listener"], "Connections from outside", NONE],

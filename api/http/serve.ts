@@ -11,7 +11,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
 import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
 import { addressOf, authenticate, type Connection, countRequest } from "./authenticate.ts";
-import { CROWDED } from "./change_places.ts";
+import { CROWDED, type Place } from "./change_places.ts";
 import type { ApiContext } from "./context.ts";
 import {
   errorAnswer,
@@ -99,10 +99,6 @@ async function answerTo(
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
   const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
   const identity = asked instanceof Promise ? await soon(asked) : asked;
-  const account = identity.kind === "known" ? placeOf(route, identity.caller) : null;
-  if (account !== null && !context.changePlaces.hasRoom(account)) {
-    return { answer: CROWDED, counting: NOT_COUNTED };
-  }
   const { headers, url } = c.req.raw;
   const address = () => addressOf(headers, c.env?.remoteAddr, context);
   if (identity.kind === "refused" && identity.answer === unauthorized) {
@@ -116,13 +112,14 @@ async function answerTo(
       ? identity.answer
       : !isReadablePath(url, params)
       ? notFound
-      : await withDatabase(
-        route,
-        { ...identity, counting, now },
-        context,
-        writes,
-        (fitted) => handle(route, c, fitted, requestId, { ...identity, params, now }),
-      ));
+      : await withPlace(route, identity.caller, context, (place) =>
+        withDatabase(
+          route,
+          { ...identity, counting, now },
+          context,
+          writes,
+          (fitted) => handle(route, c, fitted, requestId, { ...identity, params, now, place }),
+        )));
   if (route.rateCategory !== "hosted" || !isOfPage(answer)) return { answer, counting };
   const found = context.rateLimits.foundPage(counting, sessionHash, now);
   return { answer: found.refusal ?? answer, counting: found };
@@ -179,15 +176,38 @@ async function withDatabase(
   }
 }
 
+/** Answers a request in a place of its account, where it needs one. */
+async function withPlace(
+  route: Route,
+  caller: AnyRequest["caller"],
+  { changePlaces }: Pick<ApiContext, "changePlaces">,
+  answer: (place: Place | null) => Promise<Answer>,
+): Promise<Answer> {
+  const account = placeOf(route, caller);
+  if (account === null) return await answer(null);
+  const place = changePlaces.enter(account);
+  if (place === null) {
+    changePlaces.refuse();
+    return CROWDED;
+  }
+  try {
+    return await answer(place);
+  } finally {
+    changePlaces.leave(place);
+  }
+}
+
 /** Reads what a known caller sent and lets the route's handler answer it. */
 async function handle(
   route: Route,
   c: Context<Env>,
   context: ApiContext,
   requestId: string,
-  identity: Pick<AnyRequest, "caller" | "merchantId" | "params" | "now">,
+  identity:
+    & Pick<AnyRequest, "caller" | "merchantId" | "params" | "now">
+    & { readonly place: Place | null },
 ): Promise<Answer> {
-  const { caller, merchantId, params, now } = identity;
+  const { caller, merchantId, params, now, place } = identity;
   const { headers } = c.req.raw;
   const input = await readInput(
     route,
@@ -209,21 +229,18 @@ async function handle(
     now,
     requestId,
   };
-  const account = placeOf(route, caller);
-  if (account === null) return await route.handler(request, context);
-  if (!context.changePlaces.take(account)) return CROWDED;
-  try {
-    return await route.handler(request, context);
-  } finally {
-    context.changePlaces.leave(account);
+  if (place !== null && !context.changePlaces.keep(place)) {
+    context.changePlaces.refuse();
+    return CROWDED;
   }
+  return await route.handler(request, context);
 }
 
 /**
  * The account that a request takes a place for; null where it needs none: one that only reads, one without
  * a key, and an operator's, who is needed all the more while others flood.
  */
-function placeOf(route: Route, caller: AnyRequest["caller"]): string | null {
+export function placeOf(route: Route, caller: AnyRequest["caller"]): string | null {
   return route.method === "GET" ? null : caller?.merchantId ?? null;
 }
 

@@ -11,6 +11,7 @@ import type { Reconciler } from "../../actors/reconcile/reconciler.ts";
 import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { Readiness } from "../../api/http/context.ts";
+import type { ChangePlaces } from "../../api/http/change_places.ts";
 import type { ReadSlots } from "../../api/http/read_slots.ts";
 import type { DatabaseClock } from "../../ledger/database/database_clock.ts";
 import { VERSION } from "../version.ts";
@@ -27,6 +28,7 @@ import { doorReasons, registerDoorMetrics } from "./doors.ts";
 import { readDatabaseFigures, registerDatabaseMetrics } from "./database.ts";
 import { registerPoolMetrics } from "./pools.ts";
 import { type LoopDelay, registerLoopMetrics, registerProcessMetrics } from "./process.ts";
+import { placeReasons, registerPlaceMetrics } from "./places.ts";
 import { detailReads, readiness } from "./readiness.ts";
 import { registerSweepMetrics } from "./sweeps.ts";
 import { registerTreasuryMetrics } from "./treasury.ts";
@@ -41,6 +43,7 @@ export interface HealthParts {
   readonly fees: FeeBoard;
   readonly database: Database;
   readonly readSlots: ReadSlots;
+  readonly changePlaces: ChangePlaces;
   readonly addresses: AddressGuard;
   /** Null: it is switched off. */
   readonly reconciler: Reconciler | null;
@@ -58,6 +61,7 @@ export function openHealth(
   doors: Doors,
 ): { readonly registry: Registry; readonly readiness: () => Promise<Readiness> } {
   const { engine, callbacks, clock, fees, database, readSlots, addresses, descriptors } = parts;
+  const { changePlaces } = parts;
   const now = () => clock.now();
   const registry = new Registry();
   registerProcessMetrics(registry, VERSION);
@@ -74,6 +78,7 @@ export function openHealth(
   if (parts.reconciler !== null) registerReconcileMetrics(registry, parts.reconciler);
   registerLoopMetrics(registry, parts.loopDelay);
   registerDoorMetrics(registry, doors, descriptors);
+  registerPlaceMetrics(registry, changePlaces);
   const details = detailReads(database.detailsSql, engine);
   const look = () =>
     readiness({
@@ -88,6 +93,7 @@ export function openHealth(
       others: () => [
         ...addressReasons(addresses, engine.addressBook),
         ...doorReasons(doors, descriptors),
+        ...placeReasons(changePlaces),
         ...parts.loopDelay.reasons(),
       ],
     });

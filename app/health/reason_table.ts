@@ -57,6 +57,7 @@ const KINDS = {
   addresses_refused: / addresses are not handed out: /,
   descriptors: /^descriptors are nearly used up|^connections could not be accepted /,
   connections: /^connections are nearly used up|^connections of one client address were refused /,
+  changes_crowded: /^changes are refused for /,
   event_loop: /^the event loop /,
   failover_hold: / payouts are held: the database has another history/,
   unknown_spends: / payouts are stopped: .* left wallets unknown to the books/,

@@ -117,7 +117,11 @@ Deno.test("every kind of key gets past the checks of exactly the routes that the
   assertEquals(lines.map(({ route }) => route).toSorted(), [...routes.keys()].toSorted());
   const holders = new Map(KINDS.map((kind) => [kind.name, holderOf(kind)]));
   const context = {
-    keys: { find: (key: string) => holders.get(key) ?? null, forget: () => {} },
+    keys: {
+      find: (key: string) => holders.get(key) ?? null,
+      remembered: () => null,
+      forget: () => {},
+    },
     rateLimits: new RateLimits(),
     trustedProxies: [],
   };

@@ -14,6 +14,7 @@ import { Journal } from "../../actors/journal/journal.ts";
 import type { Merchants } from "../../actors/merchant/merchants.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
+import { ChangePlaces } from "../../api/http/change_places.ts";
 import { serve } from "../../app/http/serve.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
@@ -78,6 +79,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
+    changePlaces: new ChangePlaces(),
     sessionTokens: createSessionTokens("a secret of the bench, long enough"),
     ingestSecret: "the key of upstream systems, in the bench",
     duties: { fourEyes: "keys", aloneUpTo: amountOf("100000") },

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import { Registry } from "prom-client";
-import { ChangePlaces } from "../../api/http/change_places.ts";
 import { METRICS, metricsDocument } from "../../api/http/metric_table.ts";
 import { createRequestMetrics } from "../../api/http/request_log.ts";
 import { openHealth } from "../../app/health/health.ts";
@@ -11,7 +10,6 @@ import { anything } from "./support/anything.ts";
 function registered(): Registry {
   const { registry } = openHealth(anything(), anything());
   createRequestMetrics(registry);
-  new ChangePlaces(registry);
   return registry;
 }
 

@@ -25,6 +25,7 @@ const FILES = [
   "deposits",
   "doors",
   "failover",
+  "places",
   "pools",
   "process",
   "readiness",

@@ -13,6 +13,7 @@ import type { Merchants } from "../../actors/merchant/merchants.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { createApi } from "../../api/app.ts";
+import { ChangePlaces } from "../../api/http/change_places.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
@@ -143,6 +144,7 @@ export async function testApi(
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
+    changePlaces: new ChangePlaces(),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),
     ingestSecret: INGEST_SECRET,
     duties: { fourEyes: "keys", aloneUpTo: amount("100000") },

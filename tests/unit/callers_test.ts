@@ -34,7 +34,7 @@ Deno.test("a key with an allow-list is refused where the client's address is not
   const caller = { ...CALLER, ipAllowlist: ["203.0.113.0/24"] };
   const identify = (connection: Connection | undefined, headers: HeadersInit = {}) => {
     const parts: Pick<ApiContext, "keys" | "trustedProxies"> = {
-      keys: { find: () => caller, forget: () => {} },
+      keys: { find: () => caller, remembered: () => null, forget: () => {} },
       trustedProxies: ["10.0.0.1"],
     };
     const sent = new Headers({ authorization: "Bearer sk_development_1", ...headers });
@@ -116,6 +116,40 @@ Deno.test("a key that expires while it is remembered is not let through", async 
   assertEquals(await holder(NOW + KEY_MEMORY_MS / 2 - 1), "key_1");
   assertEquals(await ring.find(key, NOW + KEY_MEMORY_MS / 2), null);
   assertEquals(reads, 1, "from memory alone");
+});
+
+Deno.test("only a key that was found within the last second is told from memory", async () => {
+  const key = mintApiKey("development");
+  const stored: StoredKey = {
+    id: "key_1",
+    role: "MERCHANT",
+    administrator: null,
+    needsApproval: false,
+    permissions: ["read"],
+    ipAllowlist: null,
+    expiresAt: NOW + 2 * KEY_MEMORY_MS,
+    merchantId: "mer_1",
+    merchantStatus: "ACTIVE",
+    rateLimits: {},
+    lastUsedAt: NOW,
+  };
+  let reads = 0;
+  const ring = createKeyRing((hashes) => {
+    reads++;
+    return Promise.resolve(new Map(hashes.map((hash) => [hash, stored])));
+  }, "development");
+  const told = (now: number, text = key) => ring.remembered(text, now)?.keyId ?? null;
+  assertEquals([told(NOW), reads], [null, 0]);
+  await ring.find(key, NOW);
+  assertEquals([told(NOW), told(NOW + KEY_MEMORY_MS - 1)], ["key_1", "key_1"]);
+  // too old, a clock that was set back, another text
+  assertEquals([told(NOW + KEY_MEMORY_MS), told(NOW - 1)], [null, null]);
+  assertEquals([told(NOW, `${key} `), told(NOW, mintApiKey("development"))], [null, null]);
+  ring.forget("mer_1");
+  assertEquals(told(NOW), null);
+  await ring.find(key, NOW + 1.5 * KEY_MEMORY_MS);
+  assertEquals(told(NOW + 1.9 * KEY_MEMORY_MS), "key_1");
+  assertEquals([told(NOW + 2 * KEY_MEMORY_MS), reads], [null, 2]);
 });
 
 Deno.test("guessed keys are not looked up for ever, and cost a key that was found nothing", async () => {

@@ -1,33 +1,96 @@
-import { assertEquals } from "@std/assert";
-import { ChangePlaces } from "../../api/http/change_places.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { Registry } from "prom-client";
+import { ChangePlaces, type Place } from "../../api/http/change_places.ts";
+import { placeReasons, registerPlaceMetrics } from "../../app/health/places.ts";
 
-/** Takes places until there is none, and says how many. */
-function fill(places: ChangePlaces, key: string): number {
-  let taken = 0;
-  while (places.take(key)) taken++;
-  return taken;
+/** Takes places until there is none. */
+function fill(places: ChangePlaces, account: string): Place[] {
+  const taken: Place[] = [];
+  for (;;) {
+    const place = places.enter(account);
+    if (place === null || !places.keep(place)) return taken;
+    taken.push(place);
+  }
 }
 
-Deno.test("an account that floods gets half of the places, the next ones their share of the rest", () => {
-  const places = new ChangePlaces(null, 512);
-  assertEquals(["a", "b", "c"].map((merchantId) => fill(places, merchantId)), [256, 128, 64]);
-  assertEquals(places.take("d"), true);
-  assertEquals(places.used, 449);
+Deno.test("an account that floods gets two thirds of the places, the next ones of what is left", () => {
+  const places = new ChangePlaces(384);
+  assertEquals(["a", "b", "c"].map((account) => fill(places, account).length), [256, 86, 28]);
+  assertEquals(places.enter("d")?.isHeld, true);
+  assertEquals(places.figures.underWay, 371);
 });
 
 Deno.test("many accounts with one request each get all places", () => {
-  const places = new ChangePlaces(null, 512);
-  const merchants = Array.from({ length: 600 }, (_, n) => `mer_${n}`);
-  assertEquals(merchants.filter((merchantId) => places.take(merchantId)).length, 512);
-  for (const merchantId of merchants.slice(0, 512)) places.leave(merchantId);
-  assertEquals(places.used, 0);
+  const places = new ChangePlaces(384);
+  const entered = Array.from({ length: 500 }, (_, n) => places.enter(`mer_${n}`));
+  const taken = entered.filter((place) => place !== null);
+  assertEquals([taken.length, places.figures.accounts], [384, 384]);
+  for (const place of taken) places.leave(place);
+  assertEquals([places.figures.underWay, places.figures.accounts], [0, 0]);
 });
 
 Deno.test("a place that is given back is there for the next one, of any account", () => {
-  const places = new ChangePlaces(null, 4);
-  assertEquals(fill(places, "a"), 2);
-  assertEquals(fill(places, "b"), 1);
-  places.leave("a");
-  assertEquals(places.take("b"), true);
-  assertEquals([places.take("a"), places.take("c")], [false, true]);
+  const places = new ChangePlaces(6);
+  const [first] = fill(places, "a");
+  assertEquals([places.figures.underWay, fill(places, "b").length], [4, 2]);
+  if (first !== undefined) places.leave(first);
+  assertEquals([places.hasRoom("a"), places.hasRoom("c")], [false, true]);
+});
+
+Deno.test("a body that does not arrive keeps no place, and finds one later only where one is free", () => {
+  let now = 0;
+  const places = new ChangePlaces(3, () => now);
+  const slow = [places.enter("a"), places.enter("a")];
+  const kept = places.enter("b");
+  assertEquals([places.hasRoom("c"), kept !== null && places.keep(kept)], [false, true]);
+  now = 100;
+  assertEquals([places.figures.underWay, places.hasRoom("c")], [1, true]);
+  const [first, second] = slow;
+  if (first === null || first === undefined || second === null || second === undefined) {
+    throw new Error("Cannot go on as there was no place");
+  }
+  const other = places.enter("c");
+  assertEquals(other !== null && places.keep(other), true);
+  assertEquals([places.keep(first), places.keep(second)], [true, false]);
+  // who has lost a place gives none back
+  places.leave(second);
+  places.leave(first);
+  places.leave(first);
+  assertEquals(places.figures.underWay, 2);
+});
+
+Deno.test("nobody is looked at more closely while every account finds a place", () => {
+  const places = new ChangePlaces(384);
+  const found: boolean[] = [];
+  for (let n = 0; n < 256; n++) {
+    found.push(places.isCrowded);
+    places.enter("a");
+  }
+  assertEquals(found.includes(true), false);
+  assertEquals([places.isCrowded, places.hasRoom("a")], [true, false]);
+});
+
+Deno.test("refused changes are told with how long they have been, and forgotten after ten seconds", async () => {
+  let now = 5_000;
+  const places = new ChangePlaces(1, () => now);
+  const registry = new Registry();
+  registerPlaceMetrics(registry, places);
+  assertEquals(placeReasons(places), []);
+  places.refuse();
+  const place = places.enter("a");
+  assertEquals(place !== null && places.keep(place), true);
+  now += 9_000;
+  places.refuse();
+  now += 500;
+  assertEquals(placeReasons(places), [
+    "changes are refused for 10 s as too many are under way: 1 of 1 accounts, 2 were refused since the start",
+  ]);
+  const metrics = await registry.metrics();
+  assertMatch(metrics, /^engine_http_changes_under_way 1$/m);
+  assertMatch(metrics, /^engine_http_changes_crowded_seconds 9.5$/m);
+  assertMatch(metrics, /^engine_http_changes_refused_total 2$/m);
+  now += 9_500;
+  assertEquals(placeReasons(places), []);
+  places.refuse();
+  assertEquals(places.figures.crowdedMs, 0);
 });
