@@ -21,7 +21,7 @@ export interface Patience {
 /** The most deaths in a row. */
 export const MOST_DEATHS = 6;
 /** Bound of one wait for a node within the test's process, where a death and a start take no second. */
-export const NODE_MS = 45_000;
+export const NODE_MS = 90_000;
 const PROCESS_DEATH_MS = 180_000;
 
 const ALWAYS = () => -Infinity;
@@ -32,7 +32,7 @@ const OF_A_PROCESS: Patience = {
   waitMs: (MOST_DEATHS + 1) * (START_MS + PROCESS_DEATH_MS),
   since: ALWAYS,
 };
-const OF_A_NODE: Patience = { deathMs: 30_000, waitMs: NODE_MS, since: ALWAYS };
+const OF_A_NODE: Patience = { deathMs: 90_000, waitMs: NODE_MS, since: ALWAYS };
 
 const storage = new AsyncLocalStorage<Patience>();
 

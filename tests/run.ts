@@ -1,0 +1,119 @@
+/**
+ * Runs the tests, many files in one module and the longest ones first:
+ *
+ *     deno task test [--no-check] [folder or file ...]
+ *
+ * What a file imports costs more than most of its tests, and is loaded anew for every module that
+ * `deno test` is given. Files of a folder in {@linkcode TOGETHER} are therefore imported by a few entries,
+ * which tell a test that fails by its own file. Files wait for timers, disks and processes as well, so
+ * that twice as many entries run at the same time as there are cores; `DENO_JOBS` says another number.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+/** Folders of many files that share their imports, with how many of these become one entry. */
+const TOGETHER: Readonly<Record<string, number>> = {
+  actors: 8,
+  api: 12,
+  commands: 4,
+  contract: 8,
+  decisions: 20,
+  dev_chain: 10,
+  journal: 10,
+  properties: 8,
+  rates: 10,
+  reconcile: 6,
+  sweeps: 4,
+  treasury: 8,
+  tron: 20,
+  unit: 20,
+  wallet: 4,
+  watcher: 10,
+  webhooks: 12,
+};
+
+/** Files that take the longest: one of them that starts last would be waited for alone. */
+export const LONGEST: readonly string[] = [
+  "tests/faults/matrix_test.ts",
+  "tests/browser/hosted_page_test.ts",
+  "tests/faults/lifecycle_test.ts",
+  "tests/signer/process_test.ts",
+  "tests/faults/killed_test.ts",
+  "tests/repo/no_permissions_test.ts",
+];
+
+/** Test files at a path and below it, from the repository's root. */
+async function testFiles(path: string): Promise<string[]> {
+  if (/_test\.tsx?$/.test(path)) return [path];
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, path))) {
+    if (name === "output") continue;
+    if (isDirectory || /_test\.tsx?$/.test(name)) found.push(...await testFiles(`${path}/${name}`));
+  }
+  return found;
+}
+
+/** Shares files out among entries, in the order in which these are to start. */
+export function entriesOf(files: readonly string[]): readonly (readonly string[])[] {
+  const folders = Map.groupBy(
+    files.filter((file) => !LONGEST.includes(file)).toSorted(),
+    (file) => file.split("/")[1] ?? "",
+  );
+  const shared = [...folders].flatMap(([folder, inFolder]) => {
+    const count = Math.ceil(inFolder.length / (TOGETHER[folder] ?? 1));
+    // neighbours by name are often alike in what they take
+    return Array.from({ length: count }, (_, i) => inFolder.filter((_, n) => n % count === i));
+  });
+  return [...LONGEST.filter((file) => files.includes(file)).map((file) => [file]), ...shared];
+}
+
+/** Writes the entries into a folder: `012_api.ts`, by the order in which they start. */
+async function writeEntries(folder: string, entries: readonly (readonly string[])[]) {
+  const names: string[] = [];
+  for (const [i, files] of entries.entries()) {
+    const name = files.length === 1
+      ? (files[0] ?? "").replace(/^tests\//, "").replace(/\.tsx?$/, "")
+      : `${files[0]?.split("/")[1]}_${files.length}_files`;
+    const path = join(folder, `${String(i).padStart(3, "0")}_${name.replaceAll("/", "_")}.ts`);
+    const text = files.map((file) => `import ${JSON.stringify(`file://${join(ROOT, file)}`)};\n`);
+    await Deno.writeTextFile(path, text.join(""));
+    names.push(path);
+  }
+  return names;
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const isPath = (arg: string) => /^(\.\/)?tests(\/|$)/.test(arg);
+  const paths = args.filter(isPath).map((path) => path.replace(/^\.\//, "").replace(/\/$/, ""));
+  const found = await Promise.all((paths.length === 0 ? ["tests"] : paths).map(testFiles));
+  const folder = await Deno.makeTempDir({ prefix: "engine-tests-" });
+  try {
+    const entries = await writeEntries(folder, entriesOf([...new Set(found.flat())]));
+    const { code } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...[
+          "test",
+          "--parallel",
+          "--no-prompt",
+          "--allow-all",
+          "--config",
+          join(ROOT, "deno.json"),
+        ],
+        ...args.filter((arg) => !isPath(arg)),
+        ...entries,
+      ],
+      cwd: ROOT,
+      env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(2 * navigator.hardwareConcurrency) },
+    }).spawn().status;
+    return code;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) Deno.exit(await run(Deno.args));
