@@ -1257,11 +1257,15 @@ CREATE TABLE hub.session (
   token text,
   expires_at timestamp with time zone NOT NULL,
   created_at timestamp with time zone NOT NULL,
+  idempotency_key text COLLATE "C",
+  body_hash text COLLATE "C",
   CONSTRAINT session_pkey PRIMARY KEY (id),
   CONSTRAINT session_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT session_check CHECK (((idempotency_key IS NULL) = (body_hash IS NULL))),
   CONSTRAINT session_seq_check CHECK ((seq > 0)),
   CONSTRAINT session_token_hash_check CHECK ((octet_length(token_hash) = 32))
 );
+CREATE UNIQUE INDEX session_idempotency_key ON hub.session USING btree (merchant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX session_of_merchant ON hub.session USING btree (merchant_id, seq);
 CREATE INDEX session_of_network ON hub.session USING btree (merchant_id, network, seq);
 

@@ -1,4 +1,4 @@
-import type { Fragment } from "postgres";
+import postgres, { type Fragment } from "postgres";
 import type { AnySql, Sql } from "./database/connect.ts";
 import { type AddressDeposit, newestDeposits } from "./deposits.ts";
 import type { Page, PageRequest } from "./lists/list_page.ts";
@@ -6,6 +6,9 @@ import { type Amount, formatAmount } from "./money/amount.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import type { DepositRow } from "./payment_rows.ts";
 import { amount, orNull, rate, type RowOf, table, text, time } from "./table.ts";
+
+/** The time for which an Idempotency-Key counts. */
+const KEY_COUNTS_MS = 86_400_000;
 
 export const sessionTable = table("hub.session", {
   id: text(),
@@ -30,6 +33,10 @@ export const sessionTable = table("hub.session", {
   token: orNull(text()),
   expiresAt: time(),
   createdAt: time(),
+  /** The Idempotency-Key of its request, while it counts. */
+  idempotencyKey: orNull(text()),
+  /** Hash of its request, where there is a key. */
+  bodyHash: orNull(text()),
 });
 /** A hosted payment page: an address, a time limit and, where there is one, a quote. */
 export type SessionRow = RowOf<typeof sessionTable>;
@@ -125,11 +132,52 @@ export async function findSessions(
 }
 
 /**
+ * Finds the page that was made with an Idempotency-Key. A key that is older than a day is let go, so
+ * that it can be used again.
+ *
+ * @param now Unix milliseconds
+ */
+export async function findSessionByKey(
+  sql: Sql,
+  merchantId: string,
+  idempotencyKey: string,
+  now: number,
+): Promise<SessionOfWallet | null> {
+  const [row] = await sql`
+    SELECT s.*, ${indexOfSession(sql)} FROM hub.session s
+    WHERE s.merchant_id = ${merchantId} AND s.idempotency_key = ${idempotencyKey}`;
+  if (row === undefined) return null;
+  const session = { ...sessionTable.decode(row), walletIndex: row.wallet_index };
+  if (now - session.createdAt < KEY_COUNTS_MS) return session;
+  await sql`
+    UPDATE hub.session SET idempotency_key = NULL, body_hash = NULL
+    WHERE id = ${session.id}`;
+  return null;
+}
+
+/**
  * Stores a new hosted payment page.
  *
  * @param tokenHash SHA-256 of its token, 32 bytes
+ * @returns false where another page of the merchant has its Idempotency-Key; nothing was stored
  */
 export async function insertSession(
+  sql: Sql,
+  session: SessionRow,
+  tokenHash: Uint8Array,
+): Promise<boolean> {
+  try {
+    await insertNumbered(sql, session, tokenHash);
+    return true;
+  } catch (error) {
+    const isTaken = error instanceof postgres.PostgresError &&
+      error.constraint_name === "session_idempotency_key";
+    if (!isTaken) throw error;
+    return false;
+  }
+}
+
+async function insertNumbered(
   sql: Sql,
   session: SessionRow,
   tokenHash: Uint8Array,
@@ -142,20 +190,25 @@ export async function insertSession(
       ON CONFLICT (merchant_id) DO UPDATE SET last = c.last + 1 RETURNING last)
     INSERT INTO hub.session (id, token_hash, nonce, merchant_id, seq, address_id, address, network,
       identifier, reference_id, requested_amount, requested_currency, exchange_rate, currency,
-      amount, token, expires_at, created_at)
+      amount, token, expires_at, created_at, idempotency_key, body_hash)
     SELECT ${session.id}, ${tokenHash}::bytea, ${session.nonce}, ${session.merchantId}, last,
       ${session.addressId}, ${session.address}, ${session.network}, ${session.identifier},
       ${session.referenceId}, ${text(session.requestedAmount)}::numeric,
       ${session.requestedCurrency}, ${session.exchangeRate}::numeric, ${session.currency},
       ${text(session.amount)}::numeric, ${session.token},
-      ${new Date(session.expiresAt)}::timestamptz, ${new Date(session.createdAt)}::timestamptz
+      ${new Date(session.expiresAt)}::timestamptz, ${new Date(session.createdAt)}::timestamptz,
+      ${session.idempotencyKey}, ${session.bodyHash}
     FROM counter`;
 }
 
-/** A hosted payment page with the newest deposits to its address. */
-export interface ListedSession extends SessionRow {
+/** A hosted payment page whose address can be compared with the wallet. */
+interface SessionOfWallet extends SessionRow {
   /** Derivation index of its address; null where the address is watched for no-one. */
   readonly walletIndex: number | null;
+}
+
+/** A hosted payment page with the newest deposits to its address. */
+export interface ListedSession extends SessionOfWallet {
   readonly deposits: readonly AddressDeposit[];
 }
 

@@ -78,6 +78,7 @@ interface DepositEvent {
   readonly depositId: string;
   readonly amount: Amount;
   readonly currency: Currency;
+  readonly network: Network;
   /** As stored: `<merchant_id>_<identifier>`; null for a top-up or a manual deposit. */
   readonly identifier: string | null;
   readonly txHash: string | null;
@@ -107,6 +108,7 @@ export function depositConfirmedPayload(deposit: DepositConfirmed): string {
     depositId: deposit.depositId,
     amount: formatAmount(deposit.amount),
     currency: deposit.currency,
+    network: deposit.network,
     status: "confirmed",
     identifier: deposit.identifier,
     txHash: deposit.txHash,
@@ -136,6 +138,7 @@ export function depositFailedPayload(deposit: DepositFailed): string {
     depositId: deposit.depositId,
     amount: formatAmount(deposit.amount),
     currency: deposit.currency,
+    network: deposit.network,
     identifier: deposit.identifier,
     status: "failed",
     reason: deposit.reason,
@@ -150,6 +153,7 @@ interface WithdrawalEvent {
   readonly withdrawalId: string;
   readonly amount: Amount;
   readonly currency: Currency;
+  readonly network: Network;
   /** Of a failed one the transaction that failed on chain, null where none was ever included. */
   readonly txHash: string | null;
   readonly referenceId: string | null;
@@ -177,6 +181,7 @@ export function withdrawalConfirmedPayload(withdrawal: WithdrawalConfirmed): str
     withdrawalId: withdrawal.withdrawalId,
     amount: formatAmount(amount),
     currency: withdrawal.currency,
+    network: withdrawal.network,
     status: "confirmed",
     txHash: withdrawal.txHash,
     referenceId: withdrawal.referenceId,
@@ -205,6 +210,7 @@ export function withdrawalFailedPayload(withdrawal: WithdrawalFailed): string {
     withdrawalId: withdrawal.withdrawalId,
     amount: formatAmount(withdrawal.amount),
     currency: withdrawal.currency,
+    network: withdrawal.network,
     status: "failed",
     reason: withdrawal.reason,
     txHash: withdrawal.txHash,

@@ -4,21 +4,29 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Refusal } from "../../actors/merchant/refusal.ts";
-import { formatAmount, LARGEST_PAYMENT } from "../../ledger/money/amount.ts";
-import { CURRENCIES, type Currency, pairKey } from "../../ledger/money/pair.ts";
+import { formatAmount, LARGEST_PAYMENT, roundUpTo } from "../../ledger/money/amount.ts";
+import { CURRENCIES, type Currency, pairKey, tokenDecimals } from "../../ledger/money/pair.ts";
 import {
+  findSessionByKey,
   insertSession,
   type ListedSession,
   listSessions,
   type SessionRow,
 } from "../../ledger/sessions.ts";
 import { formatQuote, quoteAmount } from "../../rates/quote.ts";
-import { created } from "../http/answer.ts";
-import { withheld } from "../http/checks.ts";
+import { type Answer, created } from "../http/answer.ts";
+import { readIdempotencyKey, withheld } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
-import { invalidField, refused, validationFailed } from "../http/errors.ts";
+import {
+  errorAnswer,
+  invalidField,
+  refused,
+  unavailable,
+  validationFailed,
+} from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
 import { listed, pageOf, pages } from "../http/list.ts";
@@ -54,6 +62,12 @@ const depositUrlCreated = z.object({
   amount: eg(
     f.eightPlaces.optional().meta({ description: "requestedAmount at exchangeRate" }),
     "11.62790698",
+  ),
+  payableAmount: eg(
+    f.decimal.optional().meta({
+      description: "`amount` rounded up to the token's decimals: what the page asks for",
+    }),
+    "11.627907",
   ),
 }).meta({
   id: "DepositUrlCreated",
@@ -97,10 +111,28 @@ export const createDepositUrl = route({
   access: { scope: "own", anyOf: ["write", "deposit"] },
   needsActiveMerchant: true,
   rateCategory: "deposits",
+  headers: [{
+    name: "Idempotency-Key",
+    description:
+      "The same key gets the same page for 24 hours, also when its 15 minutes are over; with another " +
+      "body it is a 409",
+    schema: z.string().min(1).max(255),
+  }],
   body: newDepositUrl,
   responses: { 201: { description: "The page, open for 15 minutes", schema: depositUrlCreated } },
-  errors: ["deposits_closed_on_network", "deposits_closed_for_pair", "validation_failed"],
-  handler: async ({ merchantId, body, now }, context) => {
+  errors: [
+    "idempotency_conflict",
+    "deposits_closed_on_network",
+    "deposits_closed_for_pair",
+    "validation_failed",
+  ],
+  handler: async ({ merchantId, body, headers, now }, context) => {
+    const idempotencyKey = readIdempotencyKey(headers);
+    if (typeof idempotencyKey === "object" && idempotencyKey !== null) return idempotencyKey;
+    const bodyHash = idempotencyKey === null ? null : hashOf(body);
+    const again = () => repeated({ merchantId, idempotencyKey, bodyHash, now }, context);
+    const earlier = await again();
+    if (earlier !== null) return earlier;
     const requestedAmount = body.requestedAmount ?? null;
     const requestedCurrency = body.requestedCurrency ?? null;
     if ((requestedAmount === null) !== (requestedCurrency === null)) {
@@ -140,14 +172,49 @@ export const createDepositUrl = route({
       token: body.token ?? null,
       expiresAt: now + LIFETIME_MS,
       createdAt: now,
+      idempotencyKey,
+      bodyHash,
     };
     const token = context.sessionTokens.of(session.id, session.nonce);
     const hash = hashSessionToken(token);
-    await insertSession(context.sql, session, hash);
+    if (!await insertSession(context.sql, session, hash)) {
+      // the same request came twice at once: this one's address stays unused
+      return await again() ??
+        unavailable("Another request with this Idempotency-Key is under way.");
+    }
     context.rateLimits.knowPage(hash.toHex());
     return created(createdView(session, token, context.publicUrl));
   },
 });
+
+/** The hash of the fields that make two requests with one Idempotency-Key the same. */
+function hashOf(body: z.output<typeof newDepositUrl>): string {
+  const { network, identifier, referenceId, requestedCurrency, requestedAmount, token } = body;
+  const price = requestedAmount === null || requestedAmount === undefined
+    ? null
+    : formatAmount(requestedAmount);
+  const told = [network, identifier, referenceId, requestedCurrency, price, token];
+  return createHash("sha256").update(JSON.stringify(told.map((one) => one ?? null))).digest("hex");
+}
+
+/** The answer of an earlier request with the same Idempotency-Key; null where there was none. */
+async function repeated(
+  { merchantId, idempotencyKey, bodyHash, now }: {
+    readonly merchantId: string;
+    readonly idempotencyKey: string | null;
+    readonly bodyHash: string | null;
+    readonly now: number;
+  },
+  context: ApiContext,
+): Promise<Answer | null> {
+  if (idempotencyKey === null) return null;
+  const { sql, sessionTokens, publicUrl } = context;
+  const session = await findSessionByKey(sql, merchantId, idempotencyKey, now);
+  if (session === null) return null;
+  if (session.bodyHash !== bodyHash) return errorAnswer("idempotency_conflict", {});
+  return await withheld(context, merchantId, [session]) ??
+    created(createdView(session, sessionTokens.of(session.id, session.nonce), publicUrl));
+}
 
 /**
  * The currency that the page asks for: the token that was named where it is one of the service's, otherwise the
@@ -200,6 +267,9 @@ function createdView(session: SessionRow, token: string, publicUrl: string) {
     token: session.token ?? undefined,
     exchangeRate: exchangeRate ?? undefined,
     amount: amount === null ? undefined : formatQuote(amount),
+    payableAmount: amount === null
+      ? undefined
+      : roundUpTo(amount, tokenDecimals(session.currency, session.network)),
   });
 }
 

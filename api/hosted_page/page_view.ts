@@ -9,10 +9,9 @@ import type { PageMerchant } from "../../ledger/hosted_page.ts";
 import {
   add,
   type Amount,
-  cutTo,
   formatAmount,
-  fromTokenUnits,
   max,
+  roundUpTo,
   subtract,
   ZERO,
 } from "../../ledger/money/amount.ts";
@@ -63,7 +62,7 @@ export function progressOf(
 ): Progress {
   const asked = session.amount === null
     ? null
-    : roundUp(session.amount, tokenDecimals(session.currency, session.network));
+    : roundUpTo(session.amount, tokenDecimals(session.currency, session.network));
   const credited = payment?.credited ?? ZERO;
   const seen = add(credited, payment?.pending ?? ZERO);
   return {
@@ -105,12 +104,6 @@ export function pageState(
   if (credited >= asked) return { kind: "completed", over: subtract(credited, asked) };
   if (seen >= asked) return { kind: "received", late: isOver };
   return { kind: isOver ? "short" : "partial" };
-}
-
-/** The least amount of a token that is not below the given one. */
-function roundUp(amount: Amount, decimals: number): Amount {
-  const cut = cutTo(amount, decimals);
-  return cut === amount ? cut : add(cut, fromTokenUnits(1n, decimals));
 }
 
 /** The time after its end during which a page looks for a late payment. */

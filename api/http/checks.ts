@@ -41,6 +41,13 @@ export function refuseUnknownFields(
     : invalidField(unknown, "There is no such field", "unrecognized_keys");
 }
 
+/** The Idempotency-Key of a request, null without; the 400 for one that is malformed. */
+export function readIdempotencyKey(headers: Headers): string | null | Answer {
+  const key = headers.get("idempotency-key");
+  if (key === null || /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  return invalidField("Idempotency-Key", "Expected 1 to 255 ASCII characters", "invalid_string");
+}
+
 /** The two ends, Unix milliseconds; `endDate` is excluded. */
 export interface DateRange {
   readonly startDate?: number | undefined;

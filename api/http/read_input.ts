@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { z } from "zod";
+import { z } from "zod";
 import type { Answer, Detail } from "./answer.ts";
 import { errorAnswer, invalidField, invalidRequest } from "./errors.ts";
 import { parseQuery, type Query, readableFields } from "./request_url.ts";
@@ -150,6 +150,10 @@ export function readQuery(route: Route, url: string): Query {
 export async function readInput(route: Route, request: Request, verify: Verify): Promise<Input> {
   const query = readQuery(route, request.url);
   if (query.kind === "fault") return refuse(invalidRequest([faultOf(query.code)]));
+  const unknown = unknownParameter(route, query.fields);
+  if (unknown !== null) {
+    return refuse(invalidField(unknown, "There is no such parameter", "unrecognized_keys"));
+  }
   let queryValue: unknown;
   if (route.query !== null) {
     const checked = route.query.safeParse(query.fields);
@@ -158,6 +162,16 @@ export async function readInput(route: Route, request: Request, verify: Verify):
   }
   if (route.body === null) return { kind: "input", query: queryValue, body: undefined };
   return await readJsonBody(route.body, request, queryValue, verify);
+}
+
+/**
+ * A parameter that the route does not know, null where there is none. A filter that is passed over would
+ * answer everything for one record. Routes without a key are open to links, which gather parameters.
+ */
+function unknownParameter(route: Route, fields: object): string | null {
+  if (route.access.scope === "public") return null;
+  const known = route.query instanceof z.ZodObject ? route.query.shape : {};
+  return Object.keys(fields).find((name) => !Object.hasOwn(known, name)) ?? null;
 }
 
 const FRAGMENTED =

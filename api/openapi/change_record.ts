@@ -15,7 +15,10 @@ export const CHANGE_RECORD: readonly Change[] = [
   {
     date: "2026-11-23",
     change:
-      "Every error has a `code` beside its text: one word per error, which stays (`ErrorCode`)",
+      "Every error has a `code` beside its text: one word per error, which stays (`ErrorCode`); " +
+      "`POST /api/deposit-url` takes an `Idempotency-Key` and answers `payableAmount`; balances have " +
+      "`largestWithdrawal`; `deposit.*` and `withdrawal.*` name their `network`; query parameters " +
+      "that a route with a key does not know are refused",
   },
   {
     date: "2026-11-22",

@@ -12,7 +12,7 @@ import { formatAmount } from "../../ledger/money/amount.ts";
 import { awaitsApproval } from "../../ledger/money/duties.ts";
 import { auditStamp } from "../http/admin_command.ts";
 import { type Answer, created } from "../http/answer.ts";
-import { refuseUnknownFields } from "../http/checks.ts";
+import { readIdempotencyKey, refuseUnknownFields } from "../http/checks.ts";
 import { type ApiContext, endIds } from "../http/context.ts";
 import { errorAnswer, forbidden, invalidField, notDone, notFound } from "../http/errors.ts";
 import { exampleOf } from "../http/example.ts";
@@ -94,11 +94,8 @@ export const createSettlement = route({
     if (awaitsApproval(context.duties, caller)) return forbidden;
     const merchantId = await accountOf(caller, body.userId ?? null, context);
     if (typeof merchantId !== "string") return merchantId;
-    const idempotencyKey = headers.get("idempotency-key");
-    if (idempotencyKey !== null && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) {
-      const message = "Expected 1 to 255 ASCII characters";
-      return invalidField("Idempotency-Key", message, "invalid_string");
-    }
+    const idempotencyKey = readIdempotencyKey(headers);
+    if (typeof idempotencyKey === "object" && idempotencyKey !== null) return idempotencyKey;
     const { newId } = context;
     const { currency, destinationNetwork } = body;
     const chain = context.chains.get(destinationNetwork);

@@ -8,7 +8,12 @@ import { z } from "zod";
 import type { BalanceView } from "../../ledger/balances.ts";
 import type { PairSettings } from "../../ledger/settings.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
-import { maxWithdrawable, networkFeeOf } from "../../ledger/money/fees.ts";
+import {
+  type FeeSettings,
+  largestWithdrawal,
+  maxWithdrawable,
+  networkFeeOf,
+} from "../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../ledger/money/pair.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -37,7 +42,20 @@ const balanceOfPair = z.object({
     }),
     "1",
   ),
-  maxWithdrawable: eg(f.decimal.meta({ description: "Available after the network fee" }), "249.5"),
+  maxWithdrawable: eg(
+    f.decimal.meta({
+      description: "Available after the network fee; the commission is not taken off",
+    }),
+    "249.5",
+  ),
+  largestWithdrawal: eg(
+    f.decimal.meta({
+      description:
+        "The largest `amount` of a withdrawal that the balance pays with all its fees; " +
+        "0 where that is below the pair's minimum",
+    }),
+    "248.5",
+  ),
   lastUpdatedAt,
 }).meta({ id: "BalanceOfPair" });
 
@@ -73,7 +91,7 @@ export const getBalance = route({
       const row = rows?.get(key);
       const isOpen = pair.depositsEnabled || pair.withdrawalsEnabled;
       if (row !== undefined || isOpen) {
-        balances.push(balanceView(pair, row, context));
+        balances.push(balanceView(pair, row, settings.fees, context));
       }
     }
     return ok({ balances });
@@ -83,6 +101,7 @@ export const getBalance = route({
 function balanceView(
   pair: PairSettings,
   row: BalanceView | undefined,
+  feeSettings: FeeSettings,
   { chains, fees }: Pick<ApiContext, "chains" | "fees">,
 ) {
   const { currency, network } = pair;
@@ -98,6 +117,9 @@ function balanceView(
     networkFee: withdrawalEnabled ? networkFee : null,
     maxWithdrawable: withdrawalEnabled
       ? maxWithdrawable(held.available, networkFee, decimals)
+      : ZERO,
+    largestWithdrawal: withdrawalEnabled
+      ? largestWithdrawal(held.available, feeSettings, networkFee, pair.minWithdrawal, decimals)
       : ZERO,
   });
 }

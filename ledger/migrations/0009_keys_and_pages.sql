@@ -80,8 +80,14 @@ CREATE TABLE hub.session (
   amount             numeric(38,18),
   token              text,
   expires_at         timestamptz NOT NULL,
-  created_at         timestamptz NOT NULL
+  created_at         timestamptz NOT NULL,
+  -- the merchant's Idempotency-Key, for as long as it counts, and what was asked for with it
+  idempotency_key    text COLLATE "C",
+  body_hash          text COLLATE "C",
+  CHECK ((idempotency_key IS NULL) = (body_hash IS NULL))
 );
+CREATE UNIQUE INDEX session_idempotency_key ON hub.session (merchant_id, idempotency_key)
+  WHERE idempotency_key IS NOT NULL;
 CREATE UNIQUE INDEX session_of_merchant ON hub.session (merchant_id, seq);
 -- The pages of one network are counted and passed over in the index alone.
 CREATE INDEX session_of_network ON hub.session (merchant_id, network, seq);

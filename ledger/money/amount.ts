@@ -126,6 +126,12 @@ export function cutTo(amount: Amount, decimals: number): Amount {
   return (amount - (amount % lastPlace(decimals))) as Amount;
 }
 
+/** The least amount with the given number of decimals that is not below this one. */
+export function roundUpTo(amount: Amount, decimals: number): Amount {
+  const cut = cutTo(amount, decimals);
+  return cut === amount ? cut : add(cut, lastPlace(decimals) as Amount);
+}
+
 /**
  * `amount x rate`, to the given number of decimals; exact until it is rounded.
  *

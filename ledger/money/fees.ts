@@ -11,11 +11,14 @@ import {
   type Amount,
   cutTo,
   formatAmount,
+  fromTokenUnits,
   max,
   min,
   parseAmount,
   portionOf,
+  roundUpTo,
   subtract,
+  toTokenUnits,
   ZERO,
 } from "./amount.ts";
 
@@ -186,6 +189,34 @@ export function withdrawalFees(
 /** The amount that can be withdrawn after the network fee: cut to the token's decimals, never negative. */
 export function maxWithdrawable(available: Amount, networkFee: Amount, decimals: number): Amount {
   return cutTo(max(subtract(available, networkFee), ZERO), decimals);
+}
+
+/**
+ * The largest amount whose withdrawal the available balance pays with all its fees; zero where it pays
+ * not even the minimum.
+ *
+ * @param minimum of the pair
+ */
+export function largestWithdrawal(
+  available: Amount,
+  settings: FeeSettings,
+  networkFee: Amount,
+  minimum: Amount,
+  decimals: number,
+): Amount {
+  const isPaid = (amount: Amount) =>
+    withdrawalFees(amount, settings, networkFee, decimals).grossAmount <= available;
+  if (!isPaid(minimum)) return ZERO;
+  // by halves, in units of the token: what is paid is paid for every lesser amount as well
+  let least = toTokenUnits(roundUpTo(minimum, decimals), decimals);
+  let most = toTokenUnits(cutTo(max(available, minimum), decimals), decimals);
+  while (least < most) {
+    const middle = (least + most + 1n) / 2n;
+    if (isPaid(fromTokenUnits(middle, decimals))) least = middle;
+    else most = middle - 1n;
+  }
+  const largest = fromTokenUnits(least, decimals);
+  return isPaid(largest) ? largest : ZERO;
 }
 
 /** Fixed fee on the first confirmed, not exempt deposit to an issued address. */

@@ -49,6 +49,7 @@ test("a hosted page has a fresh address, a token in its url, and 15 minutes", as
     token: "USDT",
     exchangeRate: "7.15",
     amount: "14.05594406",
+    payableAmount: "14.055945",
   });
   const second = await api.call("POST", "/api/deposit-url", { key, body: SESSION });
   assertNotEquals(second.body.address, address);
@@ -210,4 +211,52 @@ test("every refusal of a deposit url has the status and the text of the interfac
       code: "merchant_not_active",
     }]);
   });
+});
+
+test("one Idempotency-Key makes one page: repeated it is the same answer, with another body a 409", async () => {
+  let now = Date.now();
+  await using api = await testApi({ rates: ratesOf("7.15"), clock: () => now });
+  const [shop, other] = [await api.addMerchant(), await api.addMerchant()];
+  const quote = { requestedAmount: "1.50", requestedCurrency: "CNY" };
+  const ask = (change: object = {}, idempotencyKey = "order-1", key = shop.key) =>
+    api.call("POST", "/api/deposit-url", {
+      key,
+      body: { ...SESSION, ...quote, ...change },
+      headers: { "idempotency-key": idempotencyKey },
+    });
+  const first = await ask();
+  assertEquals(first.status, 201);
+  assertEquals((await ask({ requestedAmount: "1.5" })).body, first.body, "the same amount");
+  for (const change of [{ requestedAmount: "2" }, { identifier: "bob" }, { token: "USDT" }]) {
+    const refused = await ask(change);
+    assertEquals([refused.status, refused.body.code], [409, "idempotency_conflict"]);
+  }
+  const second = await ask({}, "order-2");
+  assertNotEquals(second.body.address, first.body.address);
+  const others = await ask({}, "order-1", other.key);
+  assertNotEquals(others.body.address, first.body.address);
+  now += 23 * 3_600_000;
+  assertEquals((await ask()).body, first.body, "also when its time is over");
+  now += 3_600_001;
+  const nextDay = await ask();
+  assertEquals(nextDay.status, 201);
+  assertNotEquals(nextDay.body.address, first.body.address);
+  assertEquals((await ask()).body, nextDay.body);
+  const malformed = await ask({}, "\u00fc");
+  assertEquals([malformed.status, malformed.body.details[0].path], [400, ["Idempotency-Key"]]);
+});
+
+shared("requests with one Idempotency-Key at once make one page", async (api) => {
+  const { key } = await api.addMerchant();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      api.call("POST", "/api/deposit-url", {
+        key,
+        body: SESSION,
+        headers: { "idempotency-key": "at once" },
+      })),
+  );
+  assertEquals(new Set(answers.map(({ status, body }) => `${status} ${body.url}`)).size, 1);
+  const list = await api.call("GET", "/api/deposit-url", { key });
+  assertEquals([list.body.depositUrls.length, list.body.pagination.total], [1, 1]);
 });

@@ -55,6 +55,7 @@ shared("balances: one pair, the list, filters, and nothing of a disabled pair", 
     withdrawalEnabled: true,
     networkFee: "1",
     maxWithdrawable: "11.345678",
+    largestWithdrawal: "10.345678",
     lastUpdatedAt: null,
   });
   assertEquals((await get("?network=TRX")).balances.length, 1);
@@ -431,3 +432,28 @@ test("a page is the same whether counted by buckets or by hand, whatever the fil
     { numRuns: 150 },
   );
 });
+
+shared(
+  "a parameter that a list does not know is refused by its name, and filters nothing",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    const unknown: readonly (readonly [string, string])[] = [
+      ["/api/withdrawals?referenceId=x", "referenceId"],
+      ["/api/deposits?limit=1&reference=x", "reference"],
+      ["/api/balance?pair=USDT", "pair"],
+      ["/api/settlements?Status=PENDING", "Status"],
+      [`/api/merchants/${id}?x`, "x"],
+    ];
+    for (const [path, name] of unknown) {
+      const { status, body } = await api.call("GET", path, { key });
+      assertEquals([status, body.details], [400, [
+        { path: [name], message: "There is no such parameter", code: "unrecognized_keys" },
+      ]], path);
+    }
+    const made = await api.call("POST", "/api/deposit-address?x=1", {
+      key,
+      body: { network: "TRX", identifier: "a" },
+    });
+    assertEquals(made.status, 400);
+  },
+);

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { add, type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import { testApi, testsOfOneApi } from "../support/api.ts";
-import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { endPayout, pay } from "./support/chain.ts";
 import {
   assertFields,
@@ -77,6 +78,26 @@ test("GET /api/balance: maxWithdrawable can be withdrawn when there is no commis
   });
   assertEquals(status, 201);
   assertEquals(await shop.balance(), ["0", "0"]);
+});
+
+test("GET /api/balance: largestWithdrawal can be withdrawn with every commission, and no unit more", async () => {
+  await using api = await testApi();
+  const office = await openOffice(api);
+  const shop = await openShop(api, { funds: "57.123456" });
+  for (
+    const fees of [{ baseFee: "1", markupRate: "0" }, { baseFee: "0.3", markupRate: "0.0137" }]
+  ) {
+    await office.post("/api/admin/withdrawal-fees", fees);
+    const [row] = (await shop.get("/api/balance?network=TRX")).body.balances;
+    const largest = amount(row.largestWithdrawal);
+    const ask = (asked: Amount) =>
+      shop.post("/api/withdrawals", { ...PAYOUT, amount: formatAmount(asked) });
+    const tooMuch = await ask(add(largest, amount("0.000001")));
+    assertEquals([tooMuch.status, tooMuch.body.code], [400, "insufficient_balance"]);
+    if (fees.markupRate !== "0") assertEquals((await ask(largest)).status, 201);
+  }
+  const [left] = (await shop.get("/api/balance?network=TRX")).body.balances;
+  assertEquals(left.largestWithdrawal, "0", "below the minimum nothing can be withdrawn");
 });
 
 rule(

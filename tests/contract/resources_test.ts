@@ -427,6 +427,7 @@ rule("Balance: the single row, the list, and a pair without a row", async (api) 
       withdrawalEnabled: flag,
       networkFee: orNull(decimal),
       maxWithdrawable: decimal,
+      largestWithdrawal: decimal,
       lastUpdatedAt: orNull(iso),
     });
   }

@@ -15,6 +15,7 @@ const DEPOSIT: DepositConfirmed = {
   depositId: "dep_1",
   amount: amount("100"),
   currency: "USDT",
+  network: "TRX",
   identifier: "mer_1_customer",
   txHash: "ab",
   referenceId: "order",
@@ -30,7 +31,7 @@ const DEPOSIT: DepositConfirmed = {
 Deno.test("deposit.confirmed has the fields of the interface in their order", () => {
   assertEquals(
     depositConfirmedPayload(DEPOSIT),
-    '{"type":"deposit","depositId":"dep_1","amount":"100","currency":"USDT","status":"confirmed",' +
+    '{"type":"deposit","depositId":"dep_1","amount":"100","currency":"USDT","network":"TRX","status":"confirmed",' +
       '"identifier":"mer_1_customer","txHash":"ab","referenceId":"order","address":"TX",' +
       '"isMerchantDirectDeposit":false,"feeCharges":{"amount":"1","percentage":"0.01",' +
       '"type":"HYBRID","activationFee":{"amount":"0.5","charged":true}},' +
@@ -73,19 +74,20 @@ Deno.test("a value that does not exist is null, and its key is there", () => {
 });
 
 Deno.test("deposit.failed tells the reason", () => {
-  const { eventId, depositId, currency, identifier, txHash, address } = DEPOSIT;
+  const { eventId, depositId, currency, network, identifier, txHash, address } = DEPOSIT;
   assertEquals(
     depositFailedPayload({
       eventId,
       depositId,
       amount: DEPOSIT.amount,
       currency,
+      network,
       identifier,
       reason: 'expired "x"',
       txHash,
       address,
     }),
-    '{"type":"deposit","depositId":"dep_1","amount":"100","currency":"USDT",' +
+    '{"type":"deposit","depositId":"dep_1","amount":"100","currency":"USDT","network":"TRX",' +
       '"identifier":"mer_1_customer","status":"failed","reason":"expired \\"x\\"","txHash":"ab",' +
       '"address":"TX","eventId":"evt_1"}',
   );
@@ -96,6 +98,7 @@ const WITHDRAWAL = {
   withdrawalId: "wd_1",
   amount: amount("50"),
   currency: "USDT",
+  network: "TRX",
   txHash: "cd",
   referenceId: "payout-1",
   address: "TY",
@@ -110,7 +113,7 @@ Deno.test("withdrawal.confirmed carries the merchant's reference and what was ch
       markupRate: "0.002",
       networkFee: amount("2"),
     }),
-    '{"type":"withdrawal","withdrawalId":"wd_1","amount":"50","currency":"USDT",' +
+    '{"type":"withdrawal","withdrawalId":"wd_1","amount":"50","currency":"USDT","network":"TRX",' +
       '"status":"confirmed","txHash":"cd","referenceId":"payout-1","address":"TY",' +
       '"identifier":"payout-1","feeCharges":{"amount":"1.1","percentage":"0.002","type":"HYBRID",' +
       '"networkFee":"2"},"receivableAmount":"48.9","eventId":"evt_2"}',
@@ -140,7 +143,7 @@ Deno.test("withdrawal.confirmed carries the merchant's reference and what was ch
 Deno.test("withdrawal.failed and the transaction events have their documented fields", () => {
   assertEquals(
     withdrawalFailedPayload({ ...WITHDRAWAL, txHash: null, reason: "Cancelled" }),
-    '{"type":"withdrawal","withdrawalId":"wd_1","amount":"50","currency":"USDT",' +
+    '{"type":"withdrawal","withdrawalId":"wd_1","amount":"50","currency":"USDT","network":"TRX",' +
       '"status":"failed","reason":"Cancelled","txHash":null,"referenceId":"payout-1",' +
       '"address":"TY","identifier":"payout-1","eventId":"evt_2"}',
   );

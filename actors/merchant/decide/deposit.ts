@@ -170,6 +170,7 @@ export function confirmDeposit(
           depositId: deposit.id,
           amount,
           currency,
+          network,
           identifier: storedIdentifier(address),
           txHash: deposit.txid,
           referenceId: deposit.referenceId,
@@ -203,7 +204,7 @@ export function giveUpDeposit(
   { to: status, reason, eventIds }: GivenUp,
   at: number,
 ): Partial<Decision> & Pick<Decision, "deposits"> {
-  const { id, currency, amount } = deposit;
+  const { id, currency, network, amount } = deposit;
   const line = { ...lineOf(records, deposit, "give up a deposit"), status };
   const exempt = isWorthLessThanOne(amount, deposit.usdRate ?? "1");
   const postings = post(deposit, { leg: "given_up", from: "pending", to: "world", amount });
@@ -220,6 +221,7 @@ export function giveUpDeposit(
           depositId: id,
           amount,
           currency,
+          network,
           identifier: storedIdentifier(records.addressesById.get(deposit.addressId ?? "")),
           reason,
           txHash: deposit.txid,

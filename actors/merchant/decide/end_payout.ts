@@ -200,6 +200,7 @@ export function refund(
           withdrawalId: id,
           amount,
           currency: withdrawal.currency,
+          network: withdrawal.network,
           reason,
           txHash: txid,
           referenceId: withdrawal.referenceId,
