@@ -9,7 +9,7 @@
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { type ReceivedHeaders, verify } from "../../docs/webhook_receiver.ts";
+import { type ReceivedHeaders, verify } from "../../client/webhook_receiver.ts";
 import { wholeNumber } from "./command.ts";
 
 const USAGE = `Usage: deno task webhooks listen [options]

@@ -8,8 +8,8 @@ import { dirname, join } from "node:path/posix";
 import type { SourceFile } from "./source_file.ts";
 
 const TESTS = /^(tests|bench)\//;
-/** Examples for readers, whose exports are for their own programs. */
-const EXAMPLES = /^docs\//;
+/** What merchants' programs import, and examples of such programs. */
+const EXAMPLES = /^(client|examples)\//;
 /** Exports that tests alone read, with their purpose. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "actors/merchant/refusal.ts REFUSAL_CODES": "every refusal has its table",

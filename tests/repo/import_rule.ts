@@ -17,6 +17,8 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
     in: "app/config, ledger/money and ledger/database/database_url.ts",
   },
   { of: /^(main\.ts$|app\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
+  { of: /^client\//, may: /^client\//, in: "client" },
+  { of: /^examples\//, may: /^(client|examples)\//, in: "client" },
   { of: /^devchain\//, may: /^(devchain\/|ledger\/money\/)/, in: "devchain and ledger/money" },
   {
     of: /^api\//,

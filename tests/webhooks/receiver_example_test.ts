@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createServer } from "node:http";
-import { createReceiver, type ReceivedEvent } from "../../docs/webhook_receiver.ts";
+import { createReceiver, type ReceivedEvent } from "../../client/webhook_receiver.ts";
 import type { AnySql } from "../../ledger/database/connect.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { newWebhookSecret, signedHeaders } from "../../webhooks/signature.ts";

@@ -1,7 +1,7 @@
 /**
- * An endpoint for callbacks, as a merchant would write it: verify, deduplicate, book, acknowledge. It
- * needs nothing but Node's own modules, so it runs on Node and Deno alike; here with the `postgres`
- * package and a table `CREATE TABLE webhook_event (id text PRIMARY KEY)`:
+ * An endpoint for callbacks: it verifies, has the event booked, and acknowledges. It needs nothing but
+ * Node's own modules, so it runs on Node and Deno alike; here with the `postgres` package and a table
+ * `CREATE TABLE webhook_event (id text PRIMARY KEY)`:
  *
  * ```ts
  * import { createServer } from "node:http";
@@ -32,16 +32,27 @@
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { EventPayloads } from "./openapi_types.ts";
 
-/** One event as it arrived; the fields besides depend on its name. */
-export interface ReceivedEvent {
-  /** For example `deposit.confirmed`. */
-  readonly name: string;
-  /** The same on every redelivery. */
-  readonly eventId: string;
-  /** The body, parsed. */
-  readonly payload: Readonly<Record<string, unknown>>;
-}
+/** Every event with its body; `webhook.test` is what `POST .../webhook/test` sends. */
+type Payloads = EventPayloads & {
+  readonly "webhook.test": { readonly type: "webhook.test"; readonly eventId: string };
+};
+
+/**
+ * One event as it arrived; its name tells the fields of its body. Names that are added later arrive as
+ * well: acknowledge what your program does not know.
+ */
+export type ReceivedEvent = {
+  [N in keyof Payloads]: {
+    /** For example `deposit.confirmed`. */
+    readonly name: N;
+    /** The same on every redelivery. */
+    readonly eventId: string;
+    /** The body, parsed. */
+    readonly payload: Payloads[N];
+  };
+}[keyof Payloads];
 
 /** Parts of a receiver. */
 export interface ReceiverOptions {
@@ -146,7 +157,8 @@ export function createReceiver(
       if (verdict !== "verified") return answer(401, { ok: false, reason: verdict });
       const payload = JSON.parse(new TextDecoder().decode(body));
       const name = textOf(request.headers, "x-webhook-event");
-      await options.book({ name, eventId: String(payload.eventId), payload });
+      // what is signed is the service's own word
+      await options.book({ name, eventId: String(payload.eventId), payload } as ReceivedEvent);
       answer(200, { ok: true });
     } catch (error) {
       answer(500, { ok: false, reason: error instanceof Error ? error.message : "failed" });

@@ -1,0 +1,33 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { clientTypes } from "../../app/commands/client_types.ts";
+
+const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+
+Deno.test("client: its types are those of the reference", async () => {
+  assert(
+    await read("client/openapi_types.ts") ===
+      clientTypes(JSON.parse(await read("docs/openapi.json"))),
+    "client/openapi_types.ts is not up to date: run `deno task client-types`",
+  );
+});
+
+Deno.test("client: a schema that cannot be typed is refused instead of being left open", () => {
+  const schema = { type: "tuple" };
+  const document = {
+    paths: {},
+    webhooks: {},
+    components: { schemas: { A: schema }, parameters: {} },
+  };
+  assertThrows(() => clientTypes(document), TypeError, "Cannot type a schema");
+});
+
+Deno.test("client: it imports nothing but its own files and modules that Deno and Node bring", async () => {
+  const foreign: string[] = [];
+  for (const name of ["client.ts", "webhook_receiver.ts", "openapi_types.ts"]) {
+    const imports = (await read(`client/${name}`)).matchAll(/^import[^"]*"([^"]+)"/gm);
+    for (const [, from = ""] of imports) {
+      if (!/^(\.\/\w+\.ts|node:(buffer|crypto|http))$/.test(from)) foreign.push(from);
+    }
+  }
+  assertEquals(foreign, []);
+});
