@@ -17,7 +17,7 @@ import type { ErrorCode, Operations } from "./openapi_types.ts";
 /** A request, for example `POST /api/withdrawals`. */
 export type OperationName = keyof Operations;
 
-/** What a request carries, in the places where it is sent. */
+/** Parts of a request, by the places where they are sent. */
 export type CallParts<N extends OperationName> = Omit<Operations[N], "answer">;
 
 /** Parts that a call needs to be given: none where all of them may be left out. */

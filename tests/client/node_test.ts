@@ -27,11 +27,13 @@ const server = createServer((request, response) => {
 `;
 
 /** Takes the types off, as Node does by itself from 22.18 on; our types of Node's modules lag behind. */
-const { stripTypeScriptTypes } = nodeModule as unknown as {
-  readonly stripTypeScriptTypes: (source: string) => string;
-};
+function stripped(source: string): string {
+  const strip: unknown = Reflect.get(nodeModule, "stripTypeScriptTypes");
+  if (typeof strip !== "function") throw new TypeError("Cannot take types off without Deno 2.9");
+  return String(strip(source));
+}
 
-/** Whether the machine has Node 20 or later. */
+/** True where the machine has Node 20 or later. */
 async function hasNode(): Promise<boolean> {
   try {
     const { stdout } = await new Deno.Command("node", { args: ["--version"] }).output();
@@ -55,7 +57,7 @@ Deno.test({
     try {
       for (const name of ["client", "webhook_receiver"]) {
         const source = await Deno.readTextFile(new URL(`../../client/${name}.ts`, import.meta.url));
-        await Deno.writeTextFile(join(folder, `${name}.mjs`), stripTypeScriptTypes(source));
+        await Deno.writeTextFile(join(folder, `${name}.mjs`), stripped(source));
       }
       await Deno.writeTextFile(join(folder, "program.mjs"), PROGRAM);
       const { stdout, stderr } = await new Deno.Command("node", {

@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { clientTypes } from "../../app/commands/client_types.ts";
+import { testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding({ read: true });
 
 const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
 
-Deno.test("client: its types are those of the reference", async () => {
+test("client: its types are those of the reference", async () => {
   assert(
     await read("client/openapi_types.ts") ===
       clientTypes(JSON.parse(await read("docs/openapi.json"))),
@@ -11,7 +14,7 @@ Deno.test("client: its types are those of the reference", async () => {
   );
 });
 
-Deno.test("client: a schema that cannot be typed is refused instead of being left open", () => {
+test("client: a schema that cannot be typed is refused instead of being left open", () => {
   const schema = { type: "tuple" };
   const document = {
     paths: {},
@@ -21,7 +24,7 @@ Deno.test("client: a schema that cannot be typed is refused instead of being lef
   assertThrows(() => clientTypes(document), TypeError, "Cannot type a schema");
 });
 
-Deno.test("client: it imports nothing but its own files and modules that Deno and Node bring", async () => {
+test("client: it imports nothing but its own files and modules that Deno and Node bring", async () => {
   const foreign: string[] = [];
   for (const name of ["client.ts", "webhook_receiver.ts", "openapi_types.ts"]) {
     const imports = (await read(`client/${name}`)).matchAll(/^import[^"]*"([^"]+)"/gm);

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path/posix";
 import type { SourceFile } from "./source_file.ts";
 
 const TESTS = /^(tests|bench)\//;
-/** What merchants' programs import, and examples of such programs. */
+/** Files that merchants' programs import, and examples of such programs. */
 const EXAMPLES = /^(client|examples)\//;
 /** Exports that tests alone read, with their purpose. */
 const FOR_TESTS: Readonly<Record<string, string>> = {

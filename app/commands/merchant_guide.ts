@@ -1,0 +1,104 @@
+/**
+ * Writes the parts of `docs/merchant.md` that the service itself knows: the table of errors, the bodies
+ * of callbacks, the limits. They stand between comments that name them.
+ *
+ * @module
+ */
+
+import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
+import { exampleOf } from "../../api/http/example.ts";
+import { type ErrorCode, ERRORS, publishedCode } from "../../api/http/error_table.ts";
+import { DEFAULT_LIMITS } from "../../api/http/rate_limits.ts";
+import { errorsOf } from "../../api/openapi/errors.ts";
+import { OPERATIONS } from "../../api/routes.ts";
+
+/** Remedies of errors; others follow from the status. */
+const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  reference_taken: "the payout exists: look `withdrawalId` up",
+  idempotency_conflict: "use another key",
+  treasury_short: "repeat after `Retry-After`",
+  outcome_unknown: "repeat with the same reference or key",
+  payout_initiation_failed: "repeat",
+  settlement_initiation_failed: "repeat",
+  session_expired: "make another page",
+};
+
+function remedyOf(row: ErrorCode): string {
+  const known = REMEDIES[row];
+  if (known !== undefined) return known;
+  const { status } = ERRORS[row];
+  if (status === 429 || status === 503) return "repeat after `Retry-After`";
+  if (status === 500) return "repeat what is safe to repeat; report `X-Request-Id`";
+  if (status === 404 || status === 409) return "look the record up";
+  return status === 401 || status === 403 ? "use another key, or ask the operator" : "correct it";
+}
+
+/** Errors that requests of merchants are answered with. */
+function merchantErrors(): readonly ErrorCode[] {
+  const routes = Object.values(OPERATIONS).filter(({ path, access }) =>
+    !/^(?!\/api\/)|^\/api\/(admin|resellers|webhook\/|docs|openapi)/.test(path) &&
+    access.scope !== "admin"
+  );
+  const names = new Set(routes.flatMap((route) => errorsOf(route).map(({ name }) => name)));
+  const rows = Object.keys(ERRORS) as ErrorCode[];
+  return rows.filter((row) => names.has(ERRORS[row].name));
+}
+
+function errorTable(): string {
+  const rows = merchantErrors().map((row) => {
+    const { status, error, cause } = ERRORS[row];
+    const text = error.replaceAll(/\{(\w+)\}/g, "<$1>");
+    return `| \`${publishedCode(ERRORS[row])}\` | ${status} | \`${text}\` | ${cause} | ${
+      remedyOf(row)
+    } |`;
+  });
+  return ["| `code` | Status | `error` | Cause | What to do |", "|---|---|---|---|---|", ...rows]
+    .join("\n");
+}
+
+function eventList(): string {
+  return Object.entries(EVENT_PAYLOADS).map(([event, schema]) =>
+    `\`${event}\`:\n\n\`\`\`json\n${JSON.stringify(exampleOf(schema), null, 2)}\n\`\`\``
+  ).join("\n\n");
+}
+
+function limitTable(): string {
+  const { balance, deposits, withdrawals, transactions } = DEFAULT_LIMITS;
+  const rows = [
+    ["`/api/balance`", balance],
+    ["creating under `/api/deposits`, `/api/deposit-address`, `/api/deposit-url`", deposits],
+    [
+      "creating under `/api/withdrawals`, `/api/settlements`, `/api/settlement-addresses`",
+      withdrawals,
+    ],
+    ["every other request, lists included", transactions],
+  ].map((cells) => `| ${cells.join(" | ")} |`);
+  return ["| Requests | A minute and key |", "|---|---|", ...rows].join("\n");
+}
+
+const PARTS: readonly (readonly [string, () => string])[] = [
+  ["errors", errorTable],
+  ["events", eventList],
+  ["limits", limitTable],
+];
+
+/**
+ * The guide with these parts as they are now.
+ *
+ * @throws {Error} where the guide has no place for one
+ */
+export function withParts(guide: string): string {
+  return PARTS.reduce((text, [name, part]) => {
+    const [before, rest] = text.split(`<!-- begin: ${name} -->`);
+    const [, after] = rest?.split(`<!-- end: ${name} -->`) ?? [];
+    if (before === undefined || after === undefined) {
+      throw new Error(`Cannot write the guide as it has no place for a part: ${name}`);
+    }
+    return `${before}<!-- begin: ${name} -->\n\n${part()}\n\n<!-- end: ${name} -->${after}`;
+  }, guide);
+}
+
+if (import.meta.main) {
+  const path = new URL("../../docs/merchant.md", import.meta.url);
+  await Deno.writeTextFile(path, withParts(await Deno.readTextFile(path)));
+}
