@@ -157,6 +157,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     reconciler: reconciliation.reconciler,
     loopDelay,
     warming,
+    rates,
     signerTrouble: () => signer.trouble(),
     descriptors,
   }, doors);

@@ -549,7 +549,7 @@ fields for machines. Events and fields keep their names; words may change.
 | \`reason\` | why, in words; of an error its name and message |
 | \`stack\` | where, only of an error that is a fault of the program |
 
-Alerts go by metrics ([metrics.md](metrics.md)); the log has the names of what they count.
+Alerts go by metrics ([alerts.yml](alerts.yml)); the log has the names of what they count.
 
 | Event | Level | Words | Fields |
 |---|---|---|---|

@@ -627,7 +627,8 @@ export function metricsDocument(): string {
   return `# Metrics
 
 Made by \`deno task metrics\` of \`api/http/metric_table.ts\`. They are served at \`/metrics\` of the operators'
-address, each as of the moment it is read; counters begin anew with the process. The tasks are in
+address, each as of the moment it is read; counters begin anew with the process. Rules that wake a person
+are in [alerts.yml](alerts.yml), a dashboard in [dashboard.json](dashboard.json), the tasks in
 [operations.md](operations.md).
 
 | Metric | Type | Labels | Meaning | What to do |

@@ -15,6 +15,7 @@ import type { ChangePlaces } from "../../api/http/change_places.ts";
 import type { ReadSlots } from "../../api/http/read_slots.ts";
 import type { DatabaseClock } from "../../ledger/database/database_clock.ts";
 import { VERSION } from "../version.ts";
+import type { Rates } from "../../rates/rates.ts";
 import type { Doors } from "../http/serve.ts";
 import type { Warming } from "../http/warming.ts";
 import type { Database } from "../open/open_database.ts";
@@ -30,6 +31,7 @@ import { registerPoolMetrics } from "./pools.ts";
 import { type LoopDelay, registerLoopMetrics, registerProcessMetrics } from "./process.ts";
 import { placeReasons, registerPlaceMetrics } from "./places.ts";
 import { detailReads, readiness } from "./readiness.ts";
+import { rateReasons } from "./rates.ts";
 import { registerSweepMetrics } from "./sweeps.ts";
 import { registerTreasuryMetrics } from "./treasury.ts";
 import { watchReadiness } from "./watched_readiness.ts";
@@ -49,6 +51,7 @@ export interface HealthParts {
   readonly reconciler: Reconciler | null;
   readonly loopDelay: LoopDelay;
   readonly warming: Warming;
+  readonly rates: Pick<Rates, "find">;
   /** Reason that nothing can be signed now; null while all is well. */
   readonly signerTrouble: () => string | null;
   /** File descriptors that the process can have. */
@@ -95,6 +98,7 @@ export function openHealth(
         ...doorReasons(doors, descriptors),
         ...placeReasons(changePlaces),
         ...parts.loopDelay.reasons(),
+        ...rateReasons(parts.rates),
       ],
     });
   return { registry, readiness: watchReadiness(registry, look) };

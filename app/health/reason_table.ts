@@ -47,10 +47,12 @@ const KINDS = {
   wallet_unreadable: / hot wallet cannot be asked how much /,
   wallet_low: / hot wallet is low on /,
   fee_fixed: / charges the fixed network fee for /,
+  rates: /^exchange rates are not known/,
   sweep:
     / cannot sweep | cannot look at .* addresses that are to be swept$| has a top-up that is final for more than a day /,
   books_differ: /^the .* comparison of the books of .* found \d+ differences$/,
-  books_late: /^the books were (?:last compared at|not compared since the start)/,
+  books_late:
+    /^the books were (?:last compared |not compared )|^the .* comparison of the books of .* left \d+ rules out$/,
   addresses_held: /^addresses are held back: /,
   address_mismatch: /^the database gave .* addresses since the start that are not the wallet's own/,
   address_lists: /^lists of addresses were given up/,
@@ -65,6 +67,9 @@ const KINDS = {
   // the treasury's words on a token: after its network and its currency
   token_switched: /^[A-Z]\w+ [A-Z]{3,5}: /,
 } as const satisfies Readonly<Record<string, RegExp>>;
+
+/** Kind of a reason. */
+export type ReasonKind = keyof typeof KINDS | "other";
 
 /** The kinds, in the order in which they are tried; `other` is of none of them. */
 export const REASON_KINDS: readonly string[] = [...Object.keys(KINDS), "other"];

@@ -28,6 +28,7 @@ const FILES = [
   "places",
   "pools",
   "process",
+  "rates",
   "readiness",
   "sweeps",
   "treasury",
