@@ -57,9 +57,9 @@ const NOTHING_BAD = {
 const PAUSES =
   `An endpoint that has acknowledged nothing for five minutes is paused as soon as another delivery \
 fails: what was begun keeps its retries, what is new waits. It is probed with its oldest new event \
-every 30 seconds. Where nothing waits, an endpoint that has acknowledged nothing for five minutes is \
-sent, after 30 seconds, then after twice that, and so on up to 10 minutes, in turn the events of the \
-last 72 hours that ran out of retries; when it does not acknowledge these, that pauses nothing. The \
+every 30 seconds. Where nothing waits, an endpoint that acknowledges nothing is sent, after 30 seconds, \
+then after twice that, and so on up to 10 minutes, and at once after its URL was changed, in turn the \
+events of the last 72 hours that ran out of retries; when it does not acknowledge these, that pauses nothing. The \
 first acknowledgement, also of a test event, ends the pause, and so do another \
 URL, a redelivery that was asked for, and \`POST .../webhook/resume\`. After an acknowledgement, also \
 of a test event, and after \`resume\`, what ran out of retries in the last 72 hours is sent once more.`;

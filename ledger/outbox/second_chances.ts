@@ -100,9 +100,10 @@ const ENDPOINTS = 20;
 
 /**
  * Probes endpoints for which nothing waits: otherwise one whose events have all run out of retries
- * would not be tried before the merchant's next event. A while after it has begun to fail each is
- * sent, ever more rarely, one event that is owed a second chance, which the event keeps while the
- * endpoint fails. They take turns: the endpoint may refuse one of them and want all others.
+ * would not be tried before the merchant's next event. A while after that each is sent, ever more
+ * rarely, one event that is owed a second chance, which the event keeps while the endpoint fails; one
+ * whose URL was changed is sent it at once. They take turns: the endpoint may refuse one of them and
+ * want all others.
  *
  * That an endpoint does not acknowledge these says nothing of new events, so it is not paused.
  *
@@ -110,16 +111,15 @@ const ENDPOINTS = 20;
  */
 export async function queueProbes(
   sql: Sql,
-  { pauseAfterMs, firstProbeMs, longestProbeMs }: EndpointPolicy,
+  { firstProbeMs, longestProbeMs }: EndpointPolicy,
 ): Promise<readonly string[]> {
   return await sql.begin(async (tx) => {
     const due = await tx<{ merchant_id: string }[]>`
       SELECT s.merchant_id FROM book.second_chance s
       JOIN book.webhook_endpoint e USING (merchant_id) JOIN book.merchant m USING (merchant_id)
-      WHERE m.webhook_enabled AND m.webhook_url = e.url AND s.recovered_at IS NULL
-        AND (s.next_probe_at IS NULL OR s.next_probe_at <= now()
+      WHERE m.webhook_enabled AND m.webhook_url IS NOT NULL AND s.recovered_at IS NULL
+        AND (m.webhook_url <> e.url OR s.next_probe_at IS NULL OR s.next_probe_at <= now()
           OR s.next_probe_at > now() + make_interval(secs => ${longestProbeMs * 2 / 1_000}))
-        AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
         AND (SELECT o.id FROM book.outbox o
              WHERE o.merchant_id >= e.merchant_id AND o.merchant_id <= e.merchant_id
                AND o.status = 'PENDING' ORDER BY o.merchant_id, o.id LIMIT 1) IS NULL
@@ -128,10 +128,12 @@ export async function queueProbes(
     // a second statement, so that what ran out of retries before the lock is seen
     const rows = await tx<{ merchant_id: string }[]>`
       WITH due AS MATERIALIZED (
-        SELECT s.* FROM book.second_chance s
+        SELECT s.*, s.next_probe_at IS NOT NULL OR m.webhook_url <> e.url AS is_probed
+        FROM book.second_chance s
+        JOIN book.webhook_endpoint e USING (merchant_id) JOIN book.merchant m USING (merchant_id)
         WHERE s.merchant_id = ANY (${due.map((row) => row.merchant_id)}::text[])),
       next AS MATERIALIZED (
-        SELECT d.merchant_id, d.next_probe_at IS NOT NULL AS is_probed, coalesce(
+        SELECT d.merchant_id, d.is_probed, coalesce(
           (${owedEvents(tx, tx`d.merchant_id`, tx`d.probed_id || chr(1)`, 1)}),
           (${owedEvents(tx, tx`d.merchant_id`, tx`d.owed_from`, 1)})) AS id
         FROM due d),

@@ -165,10 +165,8 @@ test("an endpoint for which nothing waits is probed with its failed events in tu
   const [first = "", second = ""] = await fail(sql, merchantId, 2);
   const policy = { ...ENDPOINT_POLICY, pauseAfterMs: HOUR_MS, firstProbeMs: HOUR_MS };
   const outbox = createOutbox(sql, { policy: { ...policy, longestProbeMs: 4 * HOUR_MS } });
-  assertEquals(await outbox.probe(), []);
   assertEquals((await chance(sql))?.next_probe_at, null);
-  await failLong(sql);
-  // the first probe comes after a while
+  // the first probe comes a while after the retries, however short the endpoint has failed
   assertEquals(await outbox.probe(), []);
   assert((await chance(sql))?.next_probe_at !== null);
   assertEquals(await statuses(sql, [first, second]), ["FAILED", "FAILED"]);
@@ -201,6 +199,25 @@ test("an endpoint for which nothing waits is probed with its failed events in tu
   await webhooks.stop();
   assertEquals(await endpoint(sql), undefined);
   assertEquals((await eventState(sql, old)).status, "FAILED");
+});
+
+test("an endpoint whose URL was changed is sent a failed event at once, and all others when it acknowledges", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await using hook = openHook(() => Response.json({ ok: true }));
+  const merchantId = await listener(sql, "http://127.0.0.1:9/wrong");
+  const failed = await fail(sql, merchantId, 3);
+  await sql`UPDATE book.webhook_endpoint SET url = 'http://127.0.0.1:9/wrong'`;
+  const outbox = createOutbox(sql);
+  assertEquals([await outbox.probe(), await outbox.probe()], [[], []]);
+  await sql`UPDATE book.merchant SET webhook_url = ${hook.url} WHERE merchant_id = ${merchantId}`;
+  const webhooks = openWebhooks(sql, { outbox });
+  webhooks.start();
+  for (const id of failed) {
+    await until(async () => (await eventState(sql, id)).status === "DELIVERED");
+  }
+  await webhooks.stop();
+  assertEquals(hook.arrived.map(({ eventId }) => eventId).toSorted(), failed.toSorted());
 });
 
 test("one event that an endpoint refuses holds nothing back: what is new is sent at once, what is owed gets its turn", async () => {
