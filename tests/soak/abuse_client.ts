@@ -25,6 +25,15 @@ export type Attack =
     readonly apiKey: string;
     readonly destination: string;
     readonly perSecond: number;
+  }
+  /** Withdrawals with valid keys whose bodies drip, given up and begun anew, so many connections. */
+  | { readonly kind: "held-bodies"; readonly apiKeys: readonly string[]; readonly count: number }
+  /** Withdrawals of one merchant, all at once on so many connections, again and again. */
+  | {
+    readonly kind: "crowding";
+    readonly apiKey: string;
+    readonly destination: string;
+    readonly count: number;
   };
 
 /** The work of one process. */
@@ -41,6 +50,12 @@ const REOPEN_MS = 5;
 const AT_ONCE = 20;
 const DRIP_MS = 1_000;
 const READER_PAUSE_MS = 20;
+/** A held body is given up after so long: far longer than its place is kept. */
+const HELD_MS = 1_000;
+/** Pause between two crowds. */
+const CROWD_MS = 1_000;
+/** More than any merchant has: it is decided and refused, and nothing is paid. */
+const TOO_MUCH = "1000000000";
 
 /** Addresses that the abuse comes from. */
 function addressOf(number: number): string {
@@ -69,13 +84,14 @@ function get(path: string, apiKey: string | null = null): string {
   return headOf("GET", path, apiKey) + "\r\n";
 }
 
-function post(path: string, apiKey: string, body: string): string {
-  return `${headOf("POST", path, apiKey)}Content-Type: application/json\r\n` +
+function post(path: string, apiKey: string, body: string, last = true): string {
+  return `${headOf("POST", path, apiKey, last)}Content-Type: application/json\r\n` +
     `Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-function headOf(method: string, path: string, apiKey: string | null): string {
-  return `${method} ${path} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n` +
+/** @param last true: the connection ends with the answer */
+function headOf(method: string, path: string, apiKey: string | null, last = true): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: ${HOST}\r\n` + (last ? "Connection: close\r\n" : "") +
     (apiKey === null ? "" : `Authorization: ${apiKey}\r\n`);
 }
 
@@ -116,6 +132,43 @@ async function hold(port: number, count: number, perSecond: number): Promise<nev
   }
 }
 
+/** One connection that begins a withdrawal and does not end it, and then the next one. */
+async function holdBody(port: number, from: string, apiKey: string): Promise<never> {
+  const head = headOf("POST", "/api/withdrawals", apiKey) +
+    "Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{";
+  for (;;) {
+    const socket = open(port, from);
+    socket.on("data", () => {});
+    socket.write(head);
+    await delay(HELD_MS / 2);
+    socket.write("a");
+    await delay(HELD_MS / 2);
+    socket.destroy();
+  }
+}
+
+/** Connections that ask all at once, each as soon as it was answered. */
+async function crowd(port: number, count: number, request: string): Promise<never> {
+  const ready = new Set<Socket>();
+  const connectOne = (number: number) => {
+    const socket = open(port, addressOf(number));
+    socket.on("connect", () => ready.add(socket));
+    socket.on("data", () => ready.add(socket));
+    socket.on("end", () => socket.destroy());
+    socket.on("close", () => {
+      ready.delete(socket);
+      setTimeout(connectOne, CROWD_MS, number);
+    });
+  };
+  for (let number = 0; number < count; number++) connectOne(number);
+  for (;;) {
+    await delay(CROWD_MS);
+    const all = [...ready];
+    ready.clear();
+    for (const socket of all) socket.write(request);
+  }
+}
+
 async function read(port: number, apiKey: string): Promise<never> {
   for (;;) {
     await ask(port, addressOf(0), get("/api/deposits?limit=100", apiKey));
@@ -149,6 +202,19 @@ function start(port: number, attack: Attack): void {
       const body = JSON.stringify({ amount: "1", currency: "USDT", network: "TRX", destination });
       const request = post("/api/withdrawals", apiKey, body);
       void storm(attack.perSecond, () => ask(port, addressOf(2), request));
+      return;
+    }
+    case "held-bodies":
+      for (let number = 0; number < attack.count; number++) {
+        const apiKey = attack.apiKeys[number % attack.apiKeys.length] ?? "";
+        void holdBody(port, addressOf(number), apiKey);
+      }
+      return;
+    case "crowding": {
+      const { apiKey, destination, count } = attack;
+      const asked = { amount: TOO_MUCH, currency: "USDT", network: "TRX", destination };
+      const request = post("/api/withdrawals", apiKey, JSON.stringify(asked), false);
+      void crowd(port, count, request);
       return;
     }
     default: {

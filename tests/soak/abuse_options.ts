@@ -17,7 +17,7 @@ export interface AbuseSoakOptions {
 
 export const USAGE = `deno task soak abuse [options]
   --seed n         repeats a run; drawn and printed when left out
-  --seconds n      of each of the eight phases, default 20
+  --seconds n      of each of the ten phases, default 20
   --connections n  held open against the service, default 2000
   --open-rate n    connections opened in a second, default 4000
   --descriptors n  that the service may have, default 1024

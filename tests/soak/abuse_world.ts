@@ -9,6 +9,8 @@ import type { OrdinaryMerchant } from "./abuse_traffic.ts";
 const FUNDS = "2000";
 /** Readers of large lists, each with a key of its own. */
 const READERS = 8;
+/** Merchants without limits whose requests have bodies that do not arrive. */
+const HOLDERS = 10;
 /** Rows of those lists, and the metadata of each: more than may be attached today. */
 const ROWS = 100;
 const METADATA = { note: "x".repeat(58_000) };
@@ -21,10 +23,11 @@ export interface AbuseWorld {
   readonly sql: Sql;
   /** Merchants that work as usual. */
   readonly merchants: readonly OrdinaryMerchant[];
-  /** Merchants that do not, with keys within their limits. */
+  /** Merchants that do not, with valid keys. */
   readonly suspects: {
     readonly payer: string;
     readonly readers: readonly string[];
+    readonly holders: readonly string[];
     readonly heldId: string;
     readonly heldKey: string;
     /** Destination of all payouts. */
@@ -50,6 +53,10 @@ export async function makeWorld(
   await fillLists(service, reader);
   const readers = [];
   for (let i = 0; i < READERS; i++) readers.push(await makeKey(service, reader.id));
+  const holders = [];
+  for (let i = 0; i < HOLDERS; i++) {
+    holders.push((await makeMerchant(service, `Holder ${i}`, UNLIMITED)).apiKey);
+  }
   const { baseUrl, chains } = service.credentials;
   return {
     baseUrl,
@@ -58,6 +65,7 @@ export async function makeWorld(
     suspects: {
       payer: reader.apiKey,
       readers,
+      holders,
       heldId: held.id,
       heldKey: held.apiKey,
       destination: chains.TRX.faucetAddress,

@@ -16,6 +16,10 @@ export interface AbuseFound {
 
 /** Pause between two phases, so that one's last requests are not the next one's. */
 const BETWEEN_MS = 2_000;
+/** Connections with held bodies: those of ten accounts would take all places if they were kept. */
+const HOLDING = 300;
+/** Connections of a crowd: more than one account has places. */
+const CROWD = 320;
 /** Connections that one process of abuse holds: fewer than the system allows it descriptors. */
 const CONNECTIONS_EACH = 9_000;
 
@@ -62,6 +66,13 @@ function attacksOf(
     destination: suspects.destination,
     perSecond: 1,
   };
+  const bodies: Attack = { kind: "held-bodies", apiKeys: suspects.holders, count: HOLDING };
+  const crowding: Attack = {
+    kind: "crowding",
+    apiKey: suspects.payer,
+    destination: suspects.destination,
+    count: CROWD,
+  };
   return [
     ["before", []],
     ["NUL in paths", [nulPaths]],
@@ -69,7 +80,9 @@ function attacksOf(
     ["public routes", [publicRoutes]],
     ["large lists", [lists]],
     ["held row", [row]],
-    ["all together", [nulPaths, held, publicRoutes, lists, row]],
+    ["held bodies", [bodies]],
+    ["crowding", [crowding]],
+    ["all together", [nulPaths, held, publicRoutes, lists, row, bodies]],
     ["after", []],
   ];
 }
