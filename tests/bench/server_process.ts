@@ -27,6 +27,8 @@ export async function startServer(args: ServeArgs): Promise<ServerProcess> {
       "--no-prompt",
       "--allow-net=127.0.0.1",
       "--allow-read",
+      // of the Unix socket of the database
+      "--allow-write",
       "--allow-env",
       "--allow-sys",
       fileURLToPath(new URL("./serve.ts", import.meta.url)),

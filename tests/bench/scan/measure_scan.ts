@@ -206,6 +206,8 @@ async function runReader(args: ScanArgs): Promise<ScanFigures> {
       "--no-prompt",
       "--allow-net=127.0.0.1",
       "--allow-read",
+      // of the Unix socket of the database
+      "--allow-write",
       "--allow-env",
       "--allow-sys",
       fileURLToPath(new URL("./scan_process.ts", import.meta.url)),
