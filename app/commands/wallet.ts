@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createWallet } from "../../chains/wallet/create_wallet.ts";
+import { createWallet, reencryptWallet } from "../../chains/wallet/create_wallet.ts";
 import { openPublicWallet, publicFileText } from "../../chains/wallet/public_wallet.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic } from "../../chains/wallet/unlock_wallet.ts";
@@ -32,6 +32,12 @@ const PROGRAM: Program<{ readonly env: Env; readonly readWords: ReadWords }> = {
       help: "the same from words on the standard input",
       run: async ({ env, readWords }, _, { networks }) =>
         await makeWallet(env, networks, await readWords(), false),
+    },
+    {
+      usage: "passphrase <new-wallet-file> <new-passphrase-file>",
+      help: "writes the same wallet to a new file, encrypted with another passphrase",
+      run: ({ env }, [file = "", passphraseFile = ""]) =>
+        changePassphrase(env, file, passphraseFile),
     },
     {
       usage: "show-public",
@@ -122,6 +128,28 @@ async function makeWallet(
     }
     if (error instanceof TypeError) throw new Refused(error.message);
     throw error;
+  }
+}
+
+/** Writes the wallet of WALLET_FILE to a new file. @throws {Refused} where a file is missing, unfit or there already */
+async function changePassphrase(
+  env: Env,
+  newFile: string,
+  newPassphraseFile: string,
+): Promise<string> {
+  const file = need(env, "WALLET_FILE");
+  try {
+    const { walletId } = await reencryptWallet({
+      file,
+      passphrase: await readPassphraseFile(need(env, "WALLET_PASSPHRASE_FILE")),
+      newFile,
+      newPassphrase: await readPassphraseFile(newPassphraseFile),
+    });
+    return `Wallet ${walletId} is in ${newFile}. Set WALLET_FILE and WALLET_PASSPHRASE_FILE of the signer, ` +
+      `restart it, and then remove ${file}.`;
+  } catch (error) {
+    if (error instanceof WalletFault) throw error;
+    throw new Refused(error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -146,7 +146,7 @@ export const NETWORK = z.object({
 type NetworkSettings = z.infer<typeof NETWORK>;
 
 /** Port of health and metrics outside of development, where nothing else is set. */
-const DEFAULT_OPS_PORT = 9_464;
+export const DEFAULT_OPS_PORT = 9_464;
 
 /** Twice the pause between two looks of a usual load balancer. */
 const DEFAULT_DRAIN_SECONDS = 5;

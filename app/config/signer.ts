@@ -34,13 +34,13 @@ export interface SignerConfig {
 }
 
 /** Variables that the signer as a process of its own needs, in every environment. */
-const NEEDED = [
+export const NEEDED: readonly string[] = [
   "WALLET_FILE",
   "WALLET_PASSPHRASE_FILE",
   "SIGNER_SOCKET",
   "SIGNER_STATE_DIR",
   "SIGNER_DATABASE_URL",
-] as const;
+];
 
 /** Bytes that fit into a socket's address (108 on Linux), with room to spare. */
 const LONGEST_SOCKET_PATH = 100;

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
 import { GENERAL, NETWORK } from "./config.ts";
+import { NEEDED as SIGNER_NEEDS } from "./signer.ts";
 
 /** One variable, for documentation. */
 export interface VariableDoc {
@@ -16,6 +17,12 @@ export interface VariableDoc {
   readonly text: string;
   /** Value when it is not set, as it would be written; null: none. */
   readonly default: string | null;
+  /** The shape of its text. */
+  readonly kind: string;
+  /** The processes that read it. */
+  readonly readers: "service" | "signer" | "both";
+  /** True if one of them does not start without it outside development. */
+  readonly needed: boolean;
 }
 
 /** Every variable the service takes, in the order of documentation. */
@@ -26,15 +33,61 @@ export function variableDocs(): readonly VariableDoc[] {
   ];
 }
 
+/** Variables that the signer reads and the service does not. */
+const OF_SIGNER =
+  /^(WALLET_PASSPHRASE_FILE|SIGNER_(STATE_DIR|SOCKET_GROUP|DATABASE_URL)|.*_SIGNER_PER_\w+)$/;
+/** Variables that both read; those of files differ in their value, all others have to be the same. */
+const OF_BOTH =
+  /^(ENVIRONMENT|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS)$/;
+
 function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
   return Object.entries(shape).map(([key, schema]) => {
     const { data } = z.safeParse(schema, undefined);
     const fallback = data === undefined ? "" : String(data);
+    const name = network === null ? key : `${network}_${key}`;
+    const text = z.globalRegistry.get(schema)?.description ?? "";
+    const readers = OF_SIGNER.test(name) ? "signer" : OF_BOTH.test(name) ? "both" : "service";
     return {
-      name: network === null ? key : `${network}_${key}`,
+      name,
       network,
-      text: z.globalRegistry.get(schema)?.description ?? "",
+      text,
       default: fallback === "" ? null : fallback,
+      kind: kindOf(name, schema),
+      readers,
+      needed: text.startsWith("*") || (readers === "signer" && SIGNER_NEEDS.includes(name)),
     };
   });
+}
+
+/** Names whose texts are paths, secrets or addresses, which their schemas do not tell. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/_(SECRET|KEY|KEYS)$|_API_KEY$/, "secret"],
+  [/DATABASE_URL$/, "postgres URL"],
+  [/_(FILE|DIR|SOCKET)$/, "path"],
+  [/_URLS$/, "URLs"],
+  [/_URL$/, "URL"],
+  [/PROXIES$/, "addresses"],
+  [/_HOST$|^HOST$/, "address"],
+  [/_SIGNER_PER_/, "caps"],
+  [/_GROUP$/, "group"],
+  [/_(CONTRACT|COLD_ADDRESS)$/, "address on the chain"],
+  [/_(FACTOR|MARGIN)$/, "decimal"],
+  [/_(ABOVE|FLOOR|CEILING|TARGET)$|_LOW_\w+$/, "amount"],
+];
+
+function kindOf(name: string, schema: unknown): string {
+  const named = KINDS.find(([pattern]) => pattern.test(name))?.[1];
+  if (named !== undefined) return named;
+  // words are kept where they are declared
+  const words = wordsOf(schema);
+  return words === null ? "whole number" : words.join(", ");
+}
+
+/** The words of a choice, whatever is wrapped around it; null: it is none. */
+function wordsOf(schema: unknown): readonly string[] | null {
+  if (schema instanceof z.ZodEnum) return schema.options.map(String);
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) {
+    return wordsOf(schema.unwrap());
+  }
+  return null;
 }

@@ -10,7 +10,13 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { encryptMnemonic, KDF_COST, RANDOM_KDF_COST } from "./mnemonic_cipher.ts";
 import { masterKey, networkKeys, publicAccount, wipeNetworkKeys } from "./network_keys.ts";
 import { openPublicWallet, type PublicWallet } from "./public_wallet.ts";
-import { WALLET_VERSION, type WalletHeader, writeWalletFile } from "./wallet_file.ts";
+import { exportMnemonic } from "./unlock_wallet.ts";
+import {
+  readWalletFile,
+  WALLET_VERSION,
+  type WalletHeader,
+  writeWalletFile,
+} from "./wallet_file.ts";
 
 /** 24 words. */
 const ENTROPY_BITS = 256;
@@ -53,11 +59,7 @@ export async function createWallet(options: CreateWalletOptions): Promise<Public
   if (!validateMnemonic(mnemonic, wordlist)) {
     throw new TypeError("Cannot import the mnemonic as its words or checksum are wrong");
   }
-  if (options.passphrase.length < SHORTEST_PASSPHRASE) {
-    throw new TypeError(
-      `Cannot protect a wallet as the passphrase is shorter than ${SHORTEST_PASSPHRASE} characters`,
-    );
-  }
+  requireLong(options.passphrase);
   const master = await masterKey(mnemonic);
   const networks: WalletHeader["networks"] = {};
   for (const network of options.networks) {
@@ -82,4 +84,41 @@ export async function createWallet(options: CreateWalletOptions): Promise<Public
   const cipher = await encryptMnemonic(mnemonic, options.passphrase, header);
   await writeWalletFile(options.file, { ...header, cipher });
   return await openPublicWallet(options.file);
+}
+
+/** A wallet that is encrypted with another passphrase. */
+export interface ReencryptOptions {
+  readonly file: string;
+  readonly passphrase: string;
+  /** Path of the new file. */
+  readonly newFile: string;
+  /** At least 12 characters. */
+  readonly newPassphrase: string;
+}
+
+/**
+ * Writes the same wallet to a new file, encrypted with another passphrase: services and databases know it
+ * as the one it was. The earlier file is left as it is.
+ *
+ * @throws {TypeError} when the new passphrase is unfit
+ * @throws {Deno.errors.AlreadyExists} when the new file exists
+ * @throws {Error} when the earlier passphrase is wrong, or the earlier file was changed
+ */
+export async function reencryptWallet(options: ReencryptOptions): Promise<PublicWallet> {
+  const { file, passphrase, newFile, newPassphrase } = options;
+  requireLong(newPassphrase);
+  const { cipher: _earlier, ...kept } = await readWalletFile(file);
+  const mnemonic = await exportMnemonic(file, passphrase);
+  const salt = crypto.getRandomValues(new Uint8Array(32)).toBase64();
+  const header = { ...kept, kdf: { ...kept.kdf, ...KDF_COST, salt } };
+  const cipher = await encryptMnemonic(mnemonic, newPassphrase, header);
+  await writeWalletFile(newFile, { ...header, cipher });
+  return await openPublicWallet(newFile);
+}
+
+function requireLong(passphrase: string): void {
+  if (passphrase.length >= SHORTEST_PASSPHRASE) return;
+  throw new TypeError(
+    `Cannot protect a wallet as the passphrase is shorter than ${SHORTEST_PASSPHRASE} characters`,
+  );
 }

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
+import { configurationPage } from "../../app/commands/configuration.ts";
 import { envExample } from "../../app/commands/env_example.ts";
 import { type Config, loadConfig } from "../../app/config/config.ts";
 import { variableDocs } from "../../app/config/variable_docs.ts";
@@ -322,4 +323,13 @@ Deno.test("a service is drained for five seconds outside development, and not at
   assertEquals([load({}).drainMs, load({ DRAIN_SECONDS: "3" }).drainMs], [0, 3_000]);
   assertEquals(load(PRODUCTION).drainMs, 5_000);
   assertEquals(faults({ DRAIN_SECONDS: "31" }).length, 1);
+});
+
+Deno.test({
+  name: "docs/configuration.md is what `deno task configuration` prints",
+  ignore: needs({ read: true }),
+  fn: async () => {
+    const page = await Deno.readTextFile(new URL("../../docs/configuration.md", import.meta.url));
+    assertEquals(page, configurationPage());
+  },
 });

@@ -3,7 +3,7 @@ import { validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { fingerprintOf, openPublicWallet } from "../../chains/wallet/public_wallet.ts";
-import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
+import { exportMnemonic, unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { wallet } from "../../app/commands/wallet.ts";
 import { loadConfig } from "../../app/config/config.ts";
@@ -171,4 +171,30 @@ test("outside development the service does not run on the file with the words, o
   await Deno.remove(place.file);
   await Deno.writeTextFile(place.file, printed, { mode: 0o600 });
   assert((await openWallet(config, ["TRX"])).wallet.networks.TRX !== undefined);
+});
+
+test("the passphrase is replaced, and the wallet is the same one", async () => {
+  await using place = await setUp();
+  const old = { file: place.file, passphrase: PASSPHRASE, passphraseIsRandom: true } as const;
+  const made = await createWallet({ ...old, networks: ["TRX"] });
+  const printed: string[] = [];
+  const out = {
+    log: (text: string) => printed.push(text),
+    error: (text: string) => printed.push(text),
+  };
+  const [passphraseFile, newFile, newPassphrase] = ["p1", "w2.json", "p2"]
+    .map((name) => `${place.folder}/${name}`);
+  const env = { WALLET_FILE: place.file, WALLET_PASSPHRASE_FILE: passphraseFile ?? "" };
+  const run = () =>
+    wallet(["passphrase", newFile ?? "", newPassphrase ?? ""], env, () => Promise.resolve(""), out);
+  await Deno.writeTextFile(passphraseFile ?? "", PASSPHRASE, { mode: 0o600 });
+  await Deno.writeTextFile(newPassphrase ?? "", "short", { mode: 0o600 });
+  assertEquals(await run(), 1);
+  await Deno.writeTextFile(newPassphrase ?? "", "another passphrase", { mode: 0o600 });
+  assertEquals(await run(), 0, printed.join("\n"));
+  assertEquals(fingerprintOf(await openPublicWallet(newFile ?? "")), fingerprintOf(made));
+  const words = await exportMnemonic(place.file, PASSPHRASE);
+  assertEquals(await exportMnemonic(newFile ?? "", "another passphrase"), words);
+  await assertRejects(() => exportMnemonic(newFile ?? "", PASSPHRASE), Error);
+  assertEquals(await run(), 1);
 });

@@ -1,0 +1,48 @@
+// deno-lint-ignore-file no-console -- a command prints
+/**
+ * Prints `docs/configuration.md`: every variable with its kind, its default, who reads it and what it means.
+ *
+ * @module
+ */
+
+import { variableDocs } from "../config/variable_docs.ts";
+import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+
+const HEAD = `# Configuration
+
+Every variable of the environment. Made from app/config by \`deno task configuration\`; a test compares the two.
+[.env.example](../.env.example) has the same as a file to fill in.
+
+- A variable that is empty counts as absent. All are optional in development.
+- **needed**: outside development the reader named beside it does not start without it.
+- What begins like one of these and is none is refused by name: a misspelt cap would not be kept.
+- Durations and sizes have their unit in the name or in the text. Amounts are decimals in the token itself
+  (\`10000\` is ten thousand USDT).
+- "both": give service and signer the same value, but for \`WALLET_FILE\`, which is another file for each.`;
+
+const COLUMNS = "| Name | Kind | Default | Read by | Meaning |\n|---|---|---|---|---|";
+
+/** The text of the page. */
+export function configurationPage(): string {
+  const docs = variableDocs();
+  const [first = "TRX", ...others] = SERVED_NETWORKS;
+  const rows = (network: Network | null) =>
+    docs.filter((doc) => doc.network === network).map((doc) =>
+      [
+        `\`${doc.name}\``,
+        doc.kind,
+        doc.needed ? "**needed**" : doc.default === null ? "" : `\`${doc.default}\``,
+        doc.readers,
+        doc.text.replace(/^\* /, ""),
+      ].map((cell) => cell.replaceAll("|", "\\|")).join(" | ")
+    ).map((line) => `| ${line} |`).join("\n");
+  return [
+    HEAD,
+    `## The whole\n\n${COLUMNS}\n${rows(null)}`,
+    `## Of a network\n\nThe same exist for ${others.map((name) => `\`${name}\``).join(", ")}: \`${
+      others[0]
+    }_NODE_URLS\`.\n\n${COLUMNS}\n${rows(first)}`,
+  ].join("\n\n") + "\n";
+}
+
+if (import.meta.main) console.log(configurationPage().trimEnd());

@@ -1,0 +1,153 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { variableDocs } from "../../app/config/variable_docs.ts";
+import { needs, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding({ read: true });
+const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
+const text = (path: string) => Deno.readTextFile(`${ROOT}/${path}`);
+
+/** A unit's settings; one that is given twice has both values. */
+async function unit(name: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>();
+  for (const line of (await text(`deploy/${name}`)).split("\n")) {
+    const [, key, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    if (key !== undefined && value !== undefined) {
+      found.set(key, [...found.get(key) ?? [], value]);
+    }
+  }
+  return found;
+}
+
+const Tasks = z.object({ tasks: z.record(z.string(), z.string()) });
+async function tasks(): Promise<Record<string, string>> {
+  return Tasks.parse(JSON.parse(await text("deno.json"))).tasks;
+}
+
+test("units run the tasks and users of the operator's page, from its folders, and sandboxed", async () => {
+  const page = await text("docs/operations.md");
+  for (
+    const [name, user, task, variables] of [
+      ["engine", "engine", "serve", "service.env"],
+      ["engine-signer", "engine-signer", "signer", "signer.env"],
+    ] as const
+  ) {
+    const settings = await unit(`${name}.service`);
+    const one = (key: string) => settings.get(key)?.join(" ") ?? "";
+    assertEquals(one("User"), user);
+    assertEquals(one("EnvironmentFile"), `/etc/engine/${variables}`);
+    assertEquals(one("ExecStart"), `/usr/local/bin/deno task --quiet ${task}`);
+    assert(task in await tasks());
+    for (const path of [one("EnvironmentFile"), one("WorkingDirectory")]) {
+      assertStringIncludes(page, path);
+    }
+    for (
+      const [key, value] of [
+        ["ProtectSystem", "strict"],
+        ["ProtectHome", "yes"],
+        ["NoNewPrivileges", "yes"],
+        ["CapabilityBoundingSet", ""],
+        ["PrivateTmp", "yes"],
+        ["Restart", "always"],
+      ] as const
+    ) {
+      assertEquals(one(key), value, `${name}: ${key}`);
+    }
+    for (const bound of ["TimeoutStopSec", "TimeoutStartSec", "LimitNOFILE", "MemoryMax"]) {
+      assertMatch(one(bound), /^\d+[MG]?$/, `${name}: ${bound}`);
+    }
+  }
+  // being not ready, answering, ending: 30 s each at most, and the pools
+  const settings = await unit("engine.service");
+  assert(Number(settings.get("TimeoutStopSec")?.[0]) >= 30 + 2 * 30 + 10);
+});
+
+/** The reader of YAML that another dependency brings along; it is no dependency of the product. */
+async function parseYaml(yaml: string): Promise<unknown> {
+  const folder = `${ROOT}/node_modules/.deno`;
+  const found = (await Array.fromAsync(Deno.readDir(folder)))
+    .find(({ name }) => /^yaml@\d/.test(name));
+  assert(found !== undefined, "no reader of YAML is installed");
+  const module = await import(
+    `file://${folder}/${found.name}/node_modules/yaml/dist/index.js`
+  );
+  return module.parse(yaml, { merge: true });
+}
+
+const Service = z.looseObject({
+  environment: z.record(z.string(), z.string()).default({}),
+  volumes: z.array(z.string()).default([]),
+  secrets: z.array(z.union([
+    z.string(),
+    z.object({ source: z.string(), target: z.string(), uid: z.string(), mode: z.number() }),
+  ])).default([]),
+  command: z.array(z.string()).default([]),
+  user: z.string().optional(),
+  read_only: z.boolean().optional(),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  networks: z.array(z.string()).default([]),
+  ports: z.array(z.string()).default([]),
+});
+const Compose = z.object({
+  services: z.object({ database: Service, signer: Service, service: Service }),
+  networks: z.record(z.string(), z.object({ internal: z.boolean().optional() })),
+  volumes: z.record(z.string(), z.unknown()),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+
+Deno.test({
+  name: "containers get known settings alone, and the keys go to the signer's only",
+  ignore: needs({ read: true, env: true, net: true }),
+  fn: async () => {
+    const compose = Compose.parse(await parseYaml(await text("deploy/compose.yaml")));
+    const { signer, service, database } = compose.services;
+    const known = new Map(variableDocs().map((doc) => [doc.name, doc.readers]));
+    for (const [one, reader] of [[signer, "signer"], [service, "service"]] as const) {
+      for (const name of Object.keys(one.environment)) {
+        assert(["both", reader].includes(known.get(name) ?? ""), `${reader}: ${name}`);
+      }
+      assertEquals([one.read_only, one.cap_drop], [true, ["ALL"]]);
+      assertEquals(one.security_opt, ["no-new-privileges:true"]);
+      assertStringIncludes(Object.keys(await tasks()).join(" "), one.command.join(" "));
+      for (const volume of one.volumes) {
+        assert((volume.split(":")[0] ?? "") in compose.volumes, volume);
+      }
+    }
+    assert(signer.user !== service.user && signer.user !== undefined);
+    assertEquals(signer.environment.SIGNER_SOCKET, service.environment.SIGNER_SOCKET);
+    const shared = signer.volumes.filter((volume) => service.volumes.includes(volume));
+    assertEquals(shared, ["socket:/run/engine-signer"]);
+    const secretsOf = (one: z.infer<typeof Service>) =>
+      one.secrets.map((secret) => typeof secret === "string" ? secret : secret.source);
+    assertEquals(secretsOf(signer), ["wallet", "passphrase"]);
+    assertEquals(secretsOf(service), ["public_wallet"]);
+    for (const one of [database, signer, service]) {
+      for (const name of secretsOf(one)) assert(name in compose.secrets, name);
+    }
+    // the signer has no way out, and only a proxy on this machine reaches the service
+    assertEquals(signer.networks.map((name) => compose.networks[name]?.internal), [true]);
+    assertEquals([signer.ports, database.ports], [[], []]);
+    assert(service.ports.every((port) => port.startsWith("127.0.0.1:")));
+  },
+});
+
+test("the image is made of this checkout, by its lock, and its users are those of the composition", async () => {
+  const file = await text("deploy/Containerfile");
+  const copied = [...file.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, paths = ""]) =>
+    paths.split(" ")
+  );
+  for (const path of copied) await Deno.stat(`${ROOT}/${path}`);
+  // every folder that a task of the service imports is there
+  for (
+    const folder of ["actors", "api", "app", "chains", "devchain", "ledger", "rates", "webhooks"]
+  ) {
+    assert(copied.includes(folder), folder);
+  }
+  assertStringIncludes(file, "RUN deno install --frozen");
+  assertMatch(file, /^USER engine$/m);
+  for (const uid of ["7001", "7002"]) assertStringIncludes(file, `--uid ${uid} `);
+  const { serve = "", signer = "", healthy = "" } = await tasks();
+  for (const task of [serve, signer, healthy]) assertStringIncludes(task, "--frozen --cached-only");
+});
