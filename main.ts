@@ -13,6 +13,7 @@ import { ChangePlaces } from "./api/http/change_places.ts";
 import type { ApiDeps } from "./api/http/context.ts";
 import { createSessionTokens } from "./api/http/session_token.ts";
 import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
+import { VERSION } from "./api/http/version.ts";
 import { loadConfig } from "./app/config/config.ts";
 import { openCrashPoints } from "./app/development/crash_points.ts";
 import { ensureDemo, quickStart } from "./app/development/demo_accounts.ts";
@@ -200,7 +201,7 @@ warming.begin();
 if (development) await warming.wait(WELCOME_MS);
 // deno-lint-ignore no-console -- for the person who started it, not for the log
 if (development) console.log(welcome);
-logEvent("service.serving", { url: server.baseUrl });
+logEvent("service.serving", { version: VERSION, url: server.baseUrl });
 if (server.opsUrl !== null) logEvent("service.serving_operators", { url: server.opsUrl });
 
 await stopped;

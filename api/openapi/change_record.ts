@@ -1,5 +1,6 @@
 /**
- * The dated change record of the interface; newest first. It takes the place of version numbers.
+ * The dated change record of the interface; newest first. Paths carry no version, so that this is what tells a merchant
+ * whether anything is new.
  *
  * @module
  */

@@ -13,6 +13,7 @@ import { type Components, type JsonObject, schemaOf, toJsonObject } from "./json
 import { operationOf } from "./operation.ts";
 import { sharedParts } from "./shared_parts.ts";
 import { tagOf, TAGS } from "./tags.ts";
+import { VERSION } from "../http/version.ts";
 
 const CONVENTIONS = `Accept and send stablecoin payments.
 
@@ -59,7 +60,7 @@ export function openApiDocument(operations: Readonly<Record<string, Route>>): Js
     openapi: "3.1.0",
     info: {
       title: "Stablecoin Payments API",
-      version: latestChange(),
+      version: VERSION,
       summary: "Deposits, withdrawals, settlements and balances in stablecoins",
       description: `${CONVENTIONS}\n\n${changeTable()}`,
       "x-change-record": CHANGE_RECORD.map((change) => toJsonObject(change)),

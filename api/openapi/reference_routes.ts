@@ -7,6 +7,7 @@
 import { notFound } from "../http/errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { StaticFile } from "../http/static_file.ts";
+import { VERSION } from "../http/version.ts";
 import { CHANGE_RECORD, latestChange } from "./change_record.ts";
 import { openApiDocument } from "./document.ts";
 
@@ -59,8 +60,8 @@ body { margin: 0; background: #fff; color: #1f2933; font: 16px/1.5 system-ui, sa
 }
 `;
 
-/** The page; \`version\` makes browsers fetch new files after an upgrade. */
-function docsPage(version: string): string {
+/** The page; the version in its addresses makes browsers fetch new files after an upgrade. */
+function docsPage(): string {
   const rows = CHANGE_RECORD.map(({ date, change }) =>
     `<tr><td><time datetime="${date}">${date}</time></td><td>${withCode(change)}</td></tr>`
   ).join("\n");
@@ -71,15 +72,15 @@ function docsPage(version: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Stablecoin Payments API</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/api/docs/swagger-ui.css?v=${version}">
-<link rel="stylesheet" href="/api/docs/reference.css?v=${version}">
-<script src="/api/docs/swagger-ui-bundle.js?v=${version}" defer></script>
-<script src="/api/docs/reference.js?v=${version}" defer></script>
+<link rel="stylesheet" href="/api/docs/swagger-ui.css?v=${VERSION}">
+<link rel="stylesheet" href="/api/docs/reference.css?v=${VERSION}">
+<script src="/api/docs/swagger-ui-bundle.js?v=${VERSION}" defer></script>
+<script src="/api/docs/reference.js?v=${VERSION}" defer></script>
 </head>
 <body>
 <header class="head">
 <h1>Stablecoin Payments API</h1>
-<p>Latest change: <time datetime="${latestChange()}">${latestChange()}</time> ·
+<p>Version ${VERSION} · Latest change: <time datetime="${latestChange()}">${latestChange()}</time> ·
 <a href="/api/openapi.json">OpenAPI 3.1 document</a></p>
 <noscript>
 <p>The interactive part needs JavaScript; the document does not.</p>
@@ -145,7 +146,7 @@ export function referenceRoutes(
     () => JSON.stringify(openApiDocument(operations())),
     { "content-type": "application/json", "cache-control": "no-cache" },
   );
-  const page = new StaticFile(() => docsPage(latestChange()), {
+  const page = new StaticFile(docsPage, {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-cache",
     "content-security-policy": DOCS_CSP,

@@ -8,19 +8,22 @@ import { z } from "zod";
 import { ok } from "../http/answer.ts";
 import { eg } from "../http/example.ts";
 import { route } from "../http/route.ts";
+import { VERSION } from "../http/version.ts";
 
 const ready = z.object({
   status: eg(z.enum(["ok", "degraded", "unready"]), "ok"),
   reasons: eg(z.array(z.string()), []),
 }).meta({ id: "Readiness" });
 
+const health = z.object({ status: z.literal("ok"), version: eg(z.string(), VERSION) });
+
 export const healthz = route({
   at: "GET /healthz",
-  summary: "Whether the process answers",
+  summary: "Whether the process answers, and its version",
   access: { scope: "public" },
   rateCategory: "health",
-  responses: { 200: { description: "It does", schema: z.object({ status: z.literal("ok") }) } },
-  handler: () => ok({ status: "ok" }),
+  responses: { 200: { description: "It does", schema: health } },
+  handler: () => ok({ status: "ok", version: VERSION }),
 });
 
 /** Seconds after which it is worth asking an unready node again: what it says is kept that long. */

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { newId } from "../../actors/runtime/ids.ts";
 import { mintApiKey } from "../../api/http/key_ring.ts";
+import { VERSION } from "../../api/http/version.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -169,7 +170,7 @@ export function quickStart(credentials: DevCredentials, dataDir: string): string
   const chain = chains["TRX"];
   const nodes = Object.entries(chains).map(([name, { url }]) => `  ${name.padEnd(12)}${url}`);
   return `
-Ready: ${baseUrl}   (development; credentials in ${dataDir}/dev-credentials.json)
+Ready: ${baseUrl}   (version ${VERSION}, development; credentials in ${dataDir}/dev-credentials.json)
 
   merchant    ${merchant.id}
   key         ${merchant.apiKey}

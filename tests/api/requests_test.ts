@@ -4,6 +4,7 @@ import { type ErrorCode, ERRORS } from "../../api/http/error_table.ts";
 import { errorAnswer, exampleAnswer, refused } from "../../api/http/errors.ts";
 import { DEFAULT_LIMITS } from "../../api/http/rate_limits.ts";
 import { ROUTES } from "../../api/routes.ts";
+import { VERSION } from "../../api/http/version.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -265,7 +266,7 @@ test("a database that cannot be reached is 503, never 500, and health still answ
   const answer = await api.call("GET", "/api/balance", { key });
   assertEquals([answer.status, answer.body.error], [503, "Service unavailable"]);
   assertEquals(answer.headers.get("retry-after"), "1");
-  assertEquals((await api.call("GET", "/healthz")).body, { status: "ok" });
+  assertEquals((await api.call("GET", "/healthz")).body, { status: "ok", version: VERSION });
   const ready = await api.call("GET", "/readyz");
   assertEquals([ready.status, ready.body], [503, { status: "unready", reasons: ["database"] }]);
   const measured = await api.call("GET", "/metrics");

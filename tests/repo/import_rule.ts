@@ -22,8 +22,9 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   { of: /^devchain\//, may: /^(devchain\/|ledger\/money\/)/, in: "devchain and ledger/money" },
   {
     of: /^api\//,
-    may: /^(api\/|actors\/|ledger\/|rates\/|webhooks\/|chains\/[^/]+\.ts$)/,
-    in: "api, actors, ledger, rates, webhooks and the ports in chains/*.ts",
+    may: /^(api\/|actors\/|ledger\/|rates\/|webhooks\/|chains\/[^/]+\.ts$|deno\.json$)/,
+    in:
+      "api, actors, ledger, rates, webhooks, the ports in chains/*.ts and deno.json (the version)",
   },
   {
     of: /^rates\//,
