@@ -10,7 +10,7 @@ type Level = "debug" | "info" | "warning" | "error" | "fatal";
 
 /** The events by their names; the part before the dot is the area. */
 export const EVENTS = {
-  "service.serving": ["info", "version {version}, serving on {url}"],
+  "service.serving": ["info", "{version} serving on {url}"],
   "service.serving_operators": ["info", "health and metrics on {url}"],
   "service.draining": ["info", "no longer ready, still serving for {seconds} s"],
   "service.stopping": ["info", "stopping"],
