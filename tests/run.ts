@@ -94,7 +94,7 @@ async function run(args: readonly string[]): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "engine-tests-" });
   try {
     const entries = await writeEntries(folder, entriesOf([...new Set(found.flat())]));
-    const { code } = await new Deno.Command(Deno.execPath(), {
+    const tests = new Deno.Command(Deno.execPath(), {
       args: [
         ...[
           "test",
@@ -109,10 +109,23 @@ async function run(args: readonly string[]): Promise<number> {
       ],
       cwd: ROOT,
       env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(2 * navigator.hardwareConcurrency) },
-    }).spawn().status;
-    return code;
+    }).spawn();
+    // they end before their entries are removed, and never go on alone
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      Deno.addSignalListener(signal, () => end(tests, signal));
+    }
+    return (await tests.status).code;
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function end(tests: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    tests.kill(signal);
+  } catch (error) {
+    // they have ended already: Ctrl-C reaches them as well
+    if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 
