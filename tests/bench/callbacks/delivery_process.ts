@@ -67,6 +67,8 @@ async function start(program: string, args: readonly string[]) {
       "--no-prompt",
       "--allow-net",
       "--allow-read",
+      // of the Unix socket of the database
+      "--allow-write",
       "--allow-env",
       "--allow-sys",
       fileURLToPath(new URL(program, import.meta.url)),
