@@ -27,7 +27,7 @@ export interface PaymentMove {
 
 /** The moves of payments in one merchant's part of a batch. */
 export function paymentMoves(
-  unit: Pick<UnitOfWork, "changes" | "records">,
+  unit: Pick<UnitOfWork, "changes" | "statusBefore">,
 ): readonly PaymentMove[] {
   const { openings, created, changed } = unit.changes();
   const moves: PaymentMove[] = openings.map((row) => ({
@@ -38,10 +38,8 @@ export function paymentMoves(
     txid: null,
   }));
   // a row changes for other reasons, too: a second node's word, another administrator
-  const hasMoved = ({ id, status }: { readonly id: string; readonly status: string }) => {
-    const before = unit.records.byId.get(id);
-    return before === undefined || !("status" in before) || before.status !== status;
-  };
+  const hasMoved = ({ id, status }: { readonly id: string; readonly status: string }) =>
+    unit.statusBefore(id) !== status;
   for (const rows of [created, changed]) {
     for (const row of rows.withdrawals) {
       if (!hasMoved(row)) continue;

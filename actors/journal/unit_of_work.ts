@@ -46,6 +46,8 @@ export class UnitOfWork implements MerchantView {
   readonly #created = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
   readonly #changed = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
   readonly #once = new Map<string, unknown[]>(ONCE.map((kind) => [kind, []]));
+  /** Statuses of payments before this batch, of those that it changes and that were there. */
+  readonly #before = new Map<string, string>();
   #profile: MerchantRow | null = null;
   #state: MerchantState;
   #isDirty = false;
@@ -79,6 +81,7 @@ export class UnitOfWork implements MerchantView {
     this.#state = apply(this, decision);
     if (opening === null) this.#takeRows(decision);
     else this.#takeOpening({ ...decision, opening });
+    this.#keepStatuses(decision);
     this.records.put(decision);
     this.liquidity.reserve(reservationsOf(decision.outgoing));
     for (const { id, status } of decision.outgoing) this.records.outgoing.set(id, status);
@@ -87,6 +90,24 @@ export class UnitOfWork implements MerchantView {
     this.#isDirty ||= decision.profile !== null || decision.postings.length > 0 ||
       CHANGING.some((kind) => decision[kind].length > 0) ||
       ONCE.some((kind) => decision[kind].length > 0);
+  }
+
+  /** The status that a payment had before this batch; undefined: it begins here. */
+  statusBefore(id: string): string | undefined {
+    return this.#before.get(id);
+  }
+
+  /** Keeps the statuses that the records are about to lose; what a batch made has none before it. */
+  #keepStatuses({ withdrawals, deposits }: Decision): void {
+    const { records } = this;
+    for (const { id } of withdrawals) this.#keepStatus(id, records.withdrawals.get(id)?.status);
+    for (const { id } of deposits) this.#keepStatus(id, records.depositsById.get(id)?.status);
+  }
+
+  #keepStatus(id: string, status: string | undefined): void {
+    const isNew = this.#openings.has(id) ||
+      CHANGING.some((kind) => this.#created.get(kind)?.has(id) === true);
+    if (status !== undefined && !isNew && !this.#before.has(id)) this.#before.set(id, status);
   }
 
   /** Keeps the one row of a payout that begins in place of those that follow from it. */
