@@ -2,35 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { VERSION } from "../../api/http/version.ts";
 import { readMigrations } from "../../ledger/database/migrate.ts";
+import { releasedMigrations } from "../release/released.ts";
 import { needs } from "../support/permissions.ts";
 import { ROOT } from "./source_file.ts";
 
 const ignore = needs({ read: true });
-
-/** One line of `released.sum`, in the form of sha256sum(1). */
-interface Released {
-  readonly version: string;
-  readonly checksum: string;
-  readonly name: string;
-}
-
-/** The migrations of every release, in the order of the file. */
-async function releasedMigrations(): Promise<readonly Released[]> {
-  const text = await Deno.readTextFile(join(ROOT, "ledger/migrations/released.sum"));
-  const released: Released[] = [];
-  let version = "";
-  for (const line of text.trimEnd().split("\n")) {
-    const heading = /^# (\d+\.\d+\.\d+)$/.exec(line)?.[1];
-    if (heading !== undefined) {
-      version = heading;
-      continue;
-    }
-    const [, checksum, name] = /^([0-9a-f]{64}) {2}(\d{4}_[a-z0-9_]+\.sql)$/.exec(line) ?? [];
-    assert(version !== "" && checksum && name, `not in the form of sha256sum: ${line}`);
-    released.push({ version, checksum, name });
-  }
-  return released;
-}
 
 Deno.test({
   name: "migrations of a release are never changed, only added to",

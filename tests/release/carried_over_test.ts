@@ -1,0 +1,193 @@
+import { assert, assertEquals } from "@std/assert";
+import { signQueued } from "../../actors/treasury/sign_queued.ts";
+import { verifyAudit } from "../../ledger/audit_trail.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { migrate, readMigrations } from "../../ledger/database/migrate.ts";
+import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
+import { addTransfer, amount, booksFaults, openJournal, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { openHook, openWebhooks } from "../support/hooks.ts";
+import { nodeOf } from "../support/node_of.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { releasedMigrations } from "./released.ts";
+import { dumpRows, loadRows } from "./rows.ts";
+import { statesWithoutRow } from "./states.ts";
+
+const test = testNeeding(DATABASE);
+
+const ONE_ROW = "a table of one row";
+const NEVER_BACK = "what the service earns leaves this account by no step";
+const FULL_BUCKET = "begins with the 250th row of a merchant's list: too large to be kept";
+const ONE_COMMIT = "a step within one commit: rows have it in their history only";
+
+/** States that no row of the newest dump is in, each with its reason. */
+const WITHOUT_ROW: Readonly<Record<string, string>> = {
+  "book.duty.four_eyes = off": ONE_ROW,
+  "book.duty.four_eyes = persons": ONE_ROW,
+  "book.entry.from_account = activation_fee": NEVER_BACK,
+  "book.entry.from_account = direct_deposit_fee": NEVER_BACK,
+  "book.list_bucket.list = charge": FULL_BUCKET,
+  "book.list_bucket.list = deposit": FULL_BUCKET,
+  "book.list_bucket.list = settlement": FULL_BUCKET,
+  "book.list_bucket.list = transaction": FULL_BUCKET,
+  "book.list_bucket.list = withdrawal": FULL_BUCKET,
+  "book.settlement.status = APPROVED": ONE_COMMIT,
+  "book.settlement.status = PENDING": ONE_COMMIT,
+  "hub.installation.environment = development": ONE_ROW,
+  "hub.installation.environment = staging": ONE_ROW,
+};
+
+/** The kept rows of each release, oldest first. */
+async function dumps(): Promise<readonly { readonly version: string; readonly text: string }[]> {
+  const versions = [...new Set((await releasedMigrations()).map(({ version }) => version))];
+  return await Promise.all(versions.map(async (version) => ({
+    version,
+    text: await Deno.readTextFile(new URL(`./${version}.sql`, import.meta.url)),
+  })));
+}
+
+/** The statements of a dump, without that of the server's own history. */
+function tables(text: string): readonly string[] {
+  return text.slice(text.indexOf("INSERT INTO ")).split("\n\n").map((part) => part.trim())
+    .filter((part) => !part.startsWith("INSERT INTO hub.database_history "));
+}
+
+/** A database as a release has left it, and as the start of this version makes it. */
+async function carriedOver(sql: Sql, version: string, text: string): Promise<void> {
+  const released = await releasedMigrations();
+  const last = released.findLastIndex((migration) => migration.version === version);
+  const names = new Set(released.slice(0, last + 1).map(({ name }) => name));
+  const migrations = await readMigrations();
+  await migrate(sql, migrations.filter(({ name }) => names.has(name)));
+  await loadRows(sql, text);
+  assertEquals(
+    tables(await dumpRows(sql)),
+    tables(text),
+    "rows are not restored as they were kept",
+  );
+  await migrate(sql, migrations);
+}
+
+test("every release has a kept dump, and that of the newest has a row of every state", async () => {
+  const kept = await dumps();
+  const newest = kept.at(-1);
+  assert(newest !== undefined);
+  await using database = await testDatabase({ migrated: false });
+  await carriedOver(database.sql, newest.version, newest.text);
+  assertEquals(
+    [...await statesWithoutRow(database.sql)].sort(),
+    Object.keys(WITHOUT_ROW).sort(),
+    `tests/release/${newest.version}.sql has no row of these states, or has one of an exception: ` +
+      "a state that came after it waits as an exception for the dump of the next release " +
+      "(deno task release-dump)",
+  );
+});
+
+test("a database of any release is carried over: its books hold and its payments go on", async (t) => {
+  for (const { version, text } of await dumps()) {
+    await t.step(version, async () => {
+      await using database = await testDatabase({ migrated: false });
+      const { sql } = database;
+      await carriedOver(sql, version, text);
+      assertEquals(await booksFaults(sql), []);
+      assertEquals((await verifyAudit(sql, null)).faults, []);
+      await confirmPending(sql);
+      await endPayouts(sql);
+      await deliverWaiting(sql);
+      assertEquals(await booksFaults(sql), []);
+    });
+  }
+});
+
+/** A deposit that was seen before the upgrade becomes final after it. */
+async function confirmPending(sql: Sql): Promise<void> {
+  const journal = openJournal(sql);
+  try {
+    const [seen] = await sql<
+      { id: string; merchant_id: string; txid: string; to: string; address_id: string }[]
+    >`
+      SELECT d.id, d.merchant_id, d.txid, i.data ->> 'to' AS to, i.data ->> 'addressId' AS address_id
+      FROM book.deposit d JOIN book.inbox i USING (merchant_id, network, txid)
+      WHERE d.status = 'PENDING' AND i.phase = 'seen' AND d.expires_at IS NOT NULL LIMIT 1`;
+    assert(seen !== undefined, "no deposit waits for its block");
+    const { merchant_id: merchantId, txid, to, address_id: addressId } = seen;
+    await addTransfer(sql, merchantId, "70", { txid, to, addressId });
+    journal.wake(merchantId);
+    await until(async () => await statusOf(sql, "deposit", seen.id) === "CONFIRMED");
+  } finally {
+    await journal.stop(2_000);
+  }
+}
+
+/**
+ * Payouts that were queued before the upgrade are signed after it, and they and those that were signed
+ * before are paid by a block; one that was given up is refunded.
+ */
+async function endPayouts(sql: Sql): Promise<void> {
+  const payouts = await sql<
+    { id: string; status: string; paymentId: string; merchantId: string }[]
+  >`
+    SELECT id, status, payment_id AS "paymentId", merchant_id AS "merchantId" FROM book.outgoing
+    WHERE status IN ('queued', 'signed', 'dead') AND payment_id IS NOT NULL ORDER BY id`;
+  assertEquals(
+    [...new Set(payouts.map(({ status }) => status))].sort(),
+    ["dead", "queued", "signed"],
+  );
+  const living = payouts.filter(({ status }) => status !== "dead").map(({ id }) => id);
+  const solid = { height: 20, hash: "20", parentHash: "19", time: Date.now() };
+  const block = () => Promise.resolve(solid);
+  const chain = paperChain("TRX", { head: block, solid: block });
+  await signQueued(chain, nodeOf(sql, chain));
+  const attempts = await sql<{ txid: string }[]>`
+    SELECT txid FROM book.attempt WHERE outgoing_id = ANY (${living}) AND outcome IS NULL`;
+  const reasons = await sql`SELECT DISTINCT reason FROM book.outgoing WHERE id = ANY (${living})`;
+  assertEquals(
+    attempts.length,
+    living.length,
+    `a queued payout was not signed: ${JSON.stringify(reasons)}`,
+  );
+  const own = await findOwnTransactions(sql, "TRX", attempts.map(({ txid }) => txid));
+  await recordOutcomes(
+    sql,
+    "TRX",
+    own.map((one) => ({ own: one, result: "paid", reason: null, height: 21, fee: amount("6") })),
+  );
+  const journal = openJournal(sql);
+  try {
+    for (const { merchantId } of payouts) journal.wake(merchantId);
+    for (const { status, paymentId } of payouts) {
+      const wanted = status === "dead" ? "FAILED" : "CONFIRMED";
+      await until(async () => await statusOf(sql, "withdrawal", paymentId) === wanted);
+    }
+  } finally {
+    await journal.stop(2_000);
+  }
+}
+
+/** Callbacks that waited before the upgrade reach their endpoints after it. */
+async function deliverWaiting(sql: Sql): Promise<void> {
+  await using hook = openHook();
+  await sql`
+    UPDATE book.merchant SET webhook_url = ${hook.url} WHERE webhook_enabled AND webhook_url IS NOT NULL`;
+  const waiting = await sql<{ id: string }[]>`SELECT id FROM book.outbox WHERE status = 'PENDING'`;
+  assert(waiting.length > 0, "no callback waits");
+  const webhooks = openWebhooks(sql);
+  webhooks.start();
+  try {
+    await until(async () => {
+      const left = await sql`SELECT FROM book.outbox WHERE status = 'PENDING'`;
+      return left.length === 0;
+    });
+  } finally {
+    await webhooks.stop();
+  }
+  const arrived = new Set(hook.arrived.map(({ eventId }) => eventId));
+  for (const { id } of waiting) assert(arrived.has(id), `a callback did not arrive: ${id}`);
+}
+
+async function statusOf(sql: Sql, table: "deposit" | "withdrawal", id: string) {
+  const [row] = await sql<{ status: string }[]>`
+    SELECT status FROM book.${sql(table)} WHERE id = ${id}`;
+  return row?.status;
+}

@@ -1,0 +1,31 @@
+/**
+ * The states that a schema knows, and those that rows are in.
+ *
+ * @module
+ */
+
+import type { Sql } from "../../ledger/database/connect.ts";
+
+/**
+ * Values that a CHECK constraint lists for a column and that no row has, as `table.column = value`.
+ */
+export async function statesWithoutRow(sql: Sql): Promise<readonly string[]> {
+  const columns = await sql<{ name: string; column: string; check: string }[]>`
+    SELECT k.conrelid::regclass::text AS name, quote_ident(a.attname) AS column,
+      pg_get_constraintdef(k.oid) AS check
+    FROM pg_constraint k
+    JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+    WHERE k.contype = 'c' AND cardinality(k.conkey) = 1
+      AND k.connamespace::regnamespace::text IN ('book', 'hub')
+      AND pg_get_constraintdef(k.oid) LIKE '%= ANY (ARRAY[%'
+    ORDER BY 1, 2`;
+  const without: string[] = [];
+  for (const { name, column, check } of columns) {
+    const rows = await sql.unsafe(`SELECT DISTINCT ${column} AS value FROM ${name}`);
+    const found = new Set(rows.map(({ value }) => String(value)));
+    for (const [, value = ""] of check.matchAll(/'([^']*)'::text/g)) {
+      if (!found.has(value)) without.push(`${name}.${column} = ${value}`);
+    }
+  }
+  return without;
+}
