@@ -122,7 +122,9 @@ test("a refusal for want of a place counts against the limit, and above it the a
       UPDATE book.merchant SET rate_limits = ${
       JSON.stringify({ withdrawals: 3 })
     }::text::jsonb WHERE merchant_id = ${id}`;
-    assertEquals((await ask(api, { path, authorization: key }).answer).status, 201);
+    // an unknown parameter is refused behind the router, where the limit counts as well
+    const first = path.includes("?") ? 400 : 201;
+    assertEquals((await ask(api, { path, authorization: key }).answer).status, first);
     const leave = fill(places);
     const found = [];
     for (let n = 0; n < 3; n++) {
