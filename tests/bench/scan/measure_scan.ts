@@ -204,9 +204,9 @@ async function runReader(args: ScanArgs): Promise<ScanFigures> {
       "run",
       ...await engineFlags(),
       "--no-prompt",
-      "--allow-net=127.0.0.1",
+      // the database's Unix socket takes all three
+      "--allow-net",
       "--allow-read",
-      // of the Unix socket of the database
       "--allow-write",
       "--allow-env",
       "--allow-sys",
