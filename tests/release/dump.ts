@@ -18,7 +18,7 @@ import {
   makeSettlements,
   makeWithdrawals,
 } from "./make_payments.ts";
-import { makeRest } from "./make_rest.ts";
+import { makeEventCounts, makeRest, makeSums } from "./make_rest.ts";
 import { makeHolds, makeSweeps, makeUnknownSpends } from "./make_transfers.ts";
 import { dumpRows } from "./rows.ts";
 import { statesWithoutRow } from "./states.ts";
@@ -34,8 +34,12 @@ export async function makeDump() {
   for (
     const make of [
       makeCallbacks,
+      makeEventCounts,
+      // some that are not counted yet
+      makeCallbacks,
       makeDeposits,
       makeWithdrawals,
+      makeSums,
       makeSettlements,
       makeSweeps,
       makeUnknownSpends,

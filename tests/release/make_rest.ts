@@ -4,13 +4,20 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
+import { foldSystemBalances } from "../../ledger/journal/fold_system_balances.ts";
+import { foldEventCounts } from "../../ledger/outbox/deliveries.ts";
+import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
+import { countCosts } from "../../ledger/treasury/costs.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
-import { storeReport } from "../../ledger/reconcile/reports.ts";
+import { ensureJob, storeReport } from "../../ledger/reconcile/reports.ts";
 import { storeUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import { openOffice, openShop } from "../contract/support/shop.ts";
 import type { TestApi } from "../support/api.ts";
+import { refundCommand } from "../support/books.ts";
+import { withdraw } from "./make_payments.ts";
 
 /** Merchants that are not served, another pair, blocks that were not read, and stored comparisons. */
 export async function makeRest(api: TestApi): Promise<void> {
@@ -29,11 +36,20 @@ export async function makeRest(api: TestApi): Promise<void> {
       1_000,
     );
   }
-  for (const view of ["head", "solid"]) {
-    await sql`
-      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-      VALUES ('TRX_SHASTA', ${view}, 5, '5', now(), now() - interval '3 s')`;
-  }
+  const at = Date.now();
+  const block = { height: 5, hash: "5", time: at, previousTime: at - 3_000 };
+  assert(await moveCursor(sql, "TRX_SHASTA", "solid", null, block));
+  await sql`
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
+    SELECT network, 'head', height + 2, '7', time, previous_time FROM hub.cursor
+    WHERE network = 'TRX_SHASTA'`;
+  await storeGenesis(sql, "TRX", "0".repeat(64));
+  await addNodeCalls(sql, "TRX", "node.example", "2026-11-23", 3);
+  await ensureJob(sql, "reconcile", at);
+  const shop = await openShop(api, { funds: "100" });
+  const { withdrawalId } = await withdraw(api, shop);
+  const given = await api.journal.ask(shop.id, refundCommand(withdrawalId), 60_000);
+  assertEquals(given.kind, "done");
   for (const scope of ["quick", "full"] as const) {
     const at = Date.now();
     const rules = await checkBooks(sql, scope);
@@ -47,4 +63,15 @@ export async function makeRest(api: TestApi): Promise<void> {
       body: { rules: rules.map(({ rule }) => rule) },
     });
   }
+}
+
+/** Sums as the service keeps them in the background, of all that is there by now. */
+export async function makeSums({ sql }: TestApi): Promise<void> {
+  assert(await foldSystemBalances(sql) > 0);
+  assert(await countCosts(sql, "TRX", new Map([["USDT", "0.3"], ["native", "1"]])) > 0);
+}
+
+/** Counts of deliveries, of all that is there by now. */
+export async function makeEventCounts({ sql }: TestApi): Promise<void> {
+  assert(await foldEventCounts(sql) > 0);
 }

@@ -7,7 +7,8 @@
 import type { Sql } from "../../ledger/database/connect.ts";
 
 /**
- * Values that a CHECK constraint lists for a column and that no row has, as `table.column = value`.
+ * Tables that have no row, and values that a CHECK constraint lists for a column and that no row
+ * has, as `table.column = value`.
  */
 export async function statesWithoutRow(sql: Sql): Promise<readonly string[]> {
   const columns = await sql<{ name: string; column: string; check: string }[]>`
@@ -20,6 +21,12 @@ export async function statesWithoutRow(sql: Sql): Promise<readonly string[]> {
       AND pg_get_constraintdef(k.oid) LIKE '%= ANY (ARRAY[%'
     ORDER BY 1, 2`;
   const without: string[] = [];
+  const tables = await sql<{ name: string }[]>`
+    SELECT c.oid::regclass::text AS name FROM pg_class c
+    WHERE c.relkind = 'r' AND c.relnamespace::regnamespace::text IN ('book', 'hub')`;
+  for (const { name } of tables) {
+    if ((await sql.unsafe(`SELECT FROM ${name} LIMIT 1`)).length === 0) without.push(name);
+  }
   for (const { name, column, check } of columns) {
     const rows = await sql.unsafe(`SELECT DISTINCT ${column} AS value FROM ${name}`);
     const found = new Set(rows.map(({ value }) => String(value)));
