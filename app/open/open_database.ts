@@ -1,7 +1,6 @@
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate, type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 import { ReadPace } from "../../ledger/database/read_pace.ts";
-import { requireEnvironment } from "../../ledger/installation.ts";
 import type { Config } from "../config/config.ts";
 import { startEmbeddedPostgres } from "../postgres/embedded.ts";
 
@@ -72,8 +71,7 @@ export async function openDatabase(
     durable,
   });
   try {
-    await migrate(migrating, migrations);
-    await requireEnvironment(migrating, config.environment);
+    await migrate(migrating, migrations, config.environment);
   } catch (error) {
     await migrating.end({ timeout: 5 });
     // it would outlive the process, which ends for this

@@ -6,6 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { requireEnvironment } from "../installation.ts";
 import type { AnySql, Sql } from "./connect.ts";
 
 /** One numbered file of `ledger/migrations`. */
@@ -68,17 +69,23 @@ export async function readMigrations(folder: string = FOLDER): Promise<readonly 
  * Applies what is missing, each file in one transaction with its record in `hub.migration`.
  *
  * @param migrations what this version of the service is made for
+ * @param environment the one that the database belongs to, or that it is begun in: compared before
+ *   anything is changed, as a newer version that is pointed at another environment's database must
+ *   not carry that one over. Null compares nothing
  * @returns the names of the files applied now
  * @throws {MigrationMismatch} when the database is newer, or was made by files that have changed
+ * @throws {OtherEnvironment} when it was begun in another environment
  */
 export async function migrate(
   sql: Sql,
   migrations?: readonly Migration[],
+  environment: string | null = null,
 ): Promise<{ readonly applied: readonly string[] }> {
   const wanted = migrations ?? await readMigrations();
   const applied: string[] = [];
   await sql.begin(async (tx) => {
     await lock(tx);
+    await requireOwn(tx, environment);
     await tx`CREATE SCHEMA IF NOT EXISTS hub`;
     await tx`
       CREATE TABLE IF NOT EXISTS hub.migration (
@@ -92,9 +99,11 @@ export async function migrate(
   for (const migration of wanted) {
     const done = await sql.begin(async (tx) => {
       await lock(tx);
-      // Read again under the lock: another node may have been quicker.
+      // Read again under the lock: another node may have been quicker, and begun it elsewhere.
+      await requireOwn(tx, environment);
       if (!pending(wanted, await readApplied(tx)).includes(migration)) return false;
       await tx.unsafe(migration.text);
+      await requireOwn(tx, environment);
       await tx`
         INSERT INTO hub.migration (number, name, checksum)
         VALUES (${migration.number}, ${migration.name}, ${migration.checksum})`;
@@ -135,6 +144,15 @@ async function lock(tx: AnySql): Promise<void> {
     `SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'; SET LOCAL statement_timeout = '${STATEMENT_TIMEOUT}'`,
   );
   await tx`SELECT pg_advisory_xact_lock(${LOCK_KEY})`;
+}
+
+/** Compares the environment of a database that has the table for it, or writes it where that is new. */
+async function requireOwn(tx: AnySql, environment: string | null): Promise<void> {
+  if (environment === null) return;
+  // not by to_regclass, whose cache knows nothing of a table that came while the lock was waited for
+  const [table] = await tx`
+    SELECT FROM pg_tables WHERE schemaname = 'hub' AND tablename = 'installation'`;
+  if (table !== undefined) await requireEnvironment(tx, environment);
 }
 
 async function readApplied(sql: AnySql): Promise<readonly Applied[]> {

@@ -5,7 +5,6 @@ import { insertAnotherAdminKey, insertFirstAdminKey } from "../../../ledger/api_
 import { connect } from "../../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
 import { migrate } from "../../../ledger/database/migrate.ts";
-import { requireEnvironment } from "../../../ledger/installation.ts";
 import { type Env, Refused } from "../command.ts";
 
 /**
@@ -32,8 +31,7 @@ export async function bootstrap(
   if (!databaseUrl) throw new Refused("Cannot make a first key as DATABASE_URL is missing");
   const sql = connect(databaseUrl, { max: 1, applicationName: "engine-bootstrap" });
   try {
-    await migrate(sql);
-    await requireEnvironment(sql, environment);
+    await migrate(sql, undefined, environment);
     const apiKey = mintApiKey(environment);
     const id = newId("key");
     const insert = isAnother ? insertAnotherAdminKey : insertFirstAdminKey;
