@@ -54,6 +54,14 @@ test("units run the tasks and users of the operator's page, from its folders, an
     ) {
       assertEquals(one(key), value, `${name}: ${key}`);
     }
+    // the order counts: a later line gives back what an earlier one took away
+    const socket = name === "engine-signer" ? ["@chown"] : [];
+    assertEquals(
+      settings.get("SystemCallFilter"),
+      ["@system-service @pkey", "~@privileged", ...socket],
+      `${name}: V8 needs @pkey to start, the signer @chown for its socket's group`,
+    );
+    assertEquals(one("SystemCallErrorNumber"), "EPERM", `${name}: refused, and not killed`);
     for (const bound of ["TimeoutStopSec", "TimeoutStartSec", "LimitNOFILE", "MemoryMax"]) {
       assertMatch(one(bound), /^\d+[MG]?$/, `${name}: ${bound}`);
     }
