@@ -12,7 +12,7 @@
  */
 
 import { fileURLToPath } from "node:url";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -48,6 +48,9 @@ export const LONGEST: readonly string[] = [
   "tests/repo/no_permissions_test.ts",
 ];
 
+/** Ending of the file that an entry writes when all of its files were loaded. */
+const LOADED = ".loaded";
+
 /** Test files at a path and below it, from the repository's root. */
 async function testFiles(path: string): Promise<string[]> {
   if (/_test\.tsx?$/.test(path)) return [path];
@@ -82,6 +85,8 @@ async function writeEntries(folder: string, entries: readonly (readonly string[]
       : `${files[0]?.split("/")[1]}_${files.length}_files`;
     const path = join(folder, `${String(i).padStart(3, "0")}_${name.replaceAll("/", "_")}.ts`);
     const text = files.map((file) => `import ${JSON.stringify(`file://${join(ROOT, file)}`)};\n`);
+    // said after all imports: a file that ends its module at import would hide the others
+    text.push(`Deno.writeTextFileSync(${JSON.stringify(path + LOADED)}, "");\n`);
     await Deno.writeTextFile(path, text.join(""));
     names.push(path);
   }
@@ -115,10 +120,23 @@ async function run(args: readonly string[]): Promise<number> {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => end(tests, signal));
     }
-    return (await tests.status).code;
+    const { code } = await tests.status;
+    const hidden = code === 0 ? await notLoaded(entries) : [];
+    for (const entry of hidden) {
+      // deno-lint-ignore no-console -- a command speaks on the terminal
+      console.error(`Not all files of ${entry} were loaded: one of them ends its module at import`);
+    }
+    return hidden.length > 0 ? 1 : code;
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** Entries that ended before their last file was loaded, which `deno test` takes for passed. */
+async function notLoaded(entries: readonly string[]): Promise<readonly string[]> {
+  const folder = dirname(entries[0] ?? "");
+  const found = new Set((await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name));
+  return entries.map((entry) => basename(entry)).filter((name) => !found.has(name + LOADED));
 }
 
 function end(tests: Deno.ChildProcess, signal: Deno.Signal): void {

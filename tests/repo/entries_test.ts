@@ -1,4 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 import { entriesOf, LONGEST } from "../run.ts";
 import { needs } from "../support/permissions.ts";
 import { repositoryFiles } from "./source_file.ts";
@@ -17,5 +19,28 @@ Deno.test({
       new Set(entry.map((file) => file.split("/")[1])).size > 1
     );
     assertEquals(mixed, []);
+  },
+});
+
+Deno.test({
+  name: "`deno task test` fails where a file ends its module at import and hides its neighbours",
+  ignore: needs({ read: true, write: true, run: true, env: true }),
+  fn: async () => {
+    const output = fileURLToPath(new URL("../output", import.meta.url));
+    await Deno.mkdir(output, { recursive: true });
+    const folder = await Deno.makeTempDir({ dir: output });
+    try {
+      await Deno.writeTextFile(`${folder}/ends_test.ts`, "Deno.exit(0);\n");
+      const script = fileURLToPath(new URL("../run.ts", import.meta.url));
+      const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", script, "--no-check", `tests/output/${basename(folder)}`],
+        stdout: "null",
+        stderr: "piped",
+      }).output();
+      assertEquals(code, 1);
+      assertStringIncludes(new TextDecoder().decode(stderr), "one of them ends its module");
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
   },
 });
