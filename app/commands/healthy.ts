@@ -12,7 +12,11 @@ import { DEFAULT_OPS_PORT } from "../config/config.ts";
 const BOUND_MS = 3_000;
 
 const { OPS_HOST, OPS_PORT } = Deno.env.toObject();
-const url = `http://${OPS_HOST || "127.0.0.1"}:${OPS_PORT || DEFAULT_OPS_PORT}/healthz`;
+const host = OPS_HOST || "127.0.0.1";
+// an IPv6 address stands in brackets
+const url = `http://${host.includes(":") ? `[${host}]` : host}:${
+  OPS_PORT || DEFAULT_OPS_PORT
+}/healthz`;
 try {
   const response = await fetch(url, { signal: AbortSignal.timeout(BOUND_MS) });
   console.log(`${response.status} ${await response.text()}`);
