@@ -45,7 +45,7 @@ type Payloads = EventPayloads & {
  */
 export type ReceivedEvent = {
   [N in keyof Payloads]: {
-    /** For example `deposit.confirmed`. */
+    /** For example `deposit.confirmed`: the body's `type` and `status`. `X-Webhook-Event` is not signed. */
     readonly name: N;
     /** The same on every redelivery. */
     readonly eventId: string;
@@ -132,6 +132,11 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
   return Buffer.concat(chunks);
 }
 
+/** The name of an event by its signed body; `webhook.test` has no status. */
+function nameOf({ type, status }: { readonly type: string; readonly status?: string }): string {
+  return status === undefined ? type : `${type}.${status}`;
+}
+
 /**
  * A handler for `createServer` of `node:http`. Only a 2xx answer with `{"ok": true}` acknowledges;
  * anything else has the event delivered again, under the same `eventId`.
@@ -156,9 +161,9 @@ export function createReceiver(
       const verdict = verify(request.headers, body, options.secrets, now());
       if (verdict !== "verified") return answer(401, { ok: false, reason: verdict });
       const payload = JSON.parse(new TextDecoder().decode(body));
-      const name = textOf(request.headers, "x-webhook-event");
+      const eventId = String(payload.eventId);
       // what is signed is the service's own word
-      await options.book({ name, eventId: String(payload.eventId), payload } as ReceivedEvent);
+      await options.book({ name: nameOf(payload), eventId, payload } as ReceivedEvent);
       answer(200, { ok: true });
     } catch (error) {
       answer(500, { ok: false, reason: error instanceof Error ? error.message : "failed" });

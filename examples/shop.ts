@@ -8,7 +8,7 @@
  */
 
 import { createServer } from "node:http";
-import { existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, fsyncSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { PaymentsClient, PaymentsError } from "../client/client.ts";
 import { createReceiver, type ReceivedEvent } from "../client/webhook_receiver.ts";
@@ -28,19 +28,25 @@ interface Entry {
   readonly amount: string;
 }
 
-/** The books: a file that only grows. A last line that was cut off by a crash counts as never written. */
+/**
+ * The books: a file that only grows. Each entry begins with the line break, so that what is left of a
+ * write that failed (a crash, a full disk) is a line of its own. Its callback was not acknowledged.
+ */
 class Books {
   readonly #booked = new Map<string, Entry>();
   readonly #file: number;
 
   constructor(path: string) {
     const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-    for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
+    for (const [i, line] of text.split("\n").entries()) {
       const entry = parsed(line);
       if (entry !== null) this.#booked.set(entry.eventId, entry);
+      else if (line !== "") {
+        process.stderr.write(`Line ${i + 1} of the books is damaged: left out\n`);
+      }
     }
     this.#file = openSync(path, "a");
-    if (text !== "" && !text.endsWith("\n")) writeSync(this.#file, "\n");
+    fsyncSync(this.#file); // an entry that is read above is acknowledged when its event comes again
   }
 
   get entries(): readonly Entry[] {
@@ -50,7 +56,7 @@ class Books {
   /** Books an entry once; it is on disk when this returns. */
   book(entry: Entry): void {
     if (this.#booked.has(entry.eventId)) return;
-    writeSync(this.#file, `${JSON.stringify(entry)}\n`);
+    writeFileSync(this.#file, `\n${JSON.stringify(entry)}`); // all of it, where writeSync may stop early
     fsyncSync(this.#file);
     this.#booked.set(entry.eventId, entry);
   }

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { PaymentsClient } from "../../client/client.ts";
+import { newWebhookSecret, signedHeaders } from "../../webhooks/signature.ts";
 import { needs } from "../support/permissions.ts";
 import type { Service } from "../support/service.ts";
 
@@ -53,9 +54,14 @@ interface Entry {
   readonly amount: string;
 }
 
+/** The service that a shop speaks to. */
+interface Peer {
+  readonly baseUrl: string;
+  readonly merchant: { readonly apiKey: string; readonly webhookSecret: string };
+}
+
 /** A shop with books of its own, on a port that stays when it is started again. */
-async function shopOf({ program, args }: Example, service: Service) {
-  const { baseUrl, merchant } = service.credentials;
+async function shopOf({ program, args }: Example, { baseUrl, merchant }: Peer) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -68,16 +74,24 @@ async function shopOf({ program, args }: Example, service: Service) {
     PORT: String(port),
   };
   let serving: Deno.ChildProcess | null = null;
+  let complaints = Promise.resolve("");
   const kill = async () => {
     serving?.kill("SIGKILL");
     await serving?.status;
+    await complaints;
     serving = null;
   };
   return {
     url: `http://127.0.0.1:${port}/callbacks`,
+    file: env.BOOKS,
     serve: async () => {
-      serving = new Deno.Command(program, { args: [...args, "serve"], env, stdout: "piped" })
-        .spawn();
+      serving = new Deno.Command(program, {
+        args: [...args, "serve"],
+        env,
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      complaints = serving.stderr.text();
       const reader = serving.stdout.getReader();
       let said = "";
       while (!said.endsWith("\n")) {
@@ -89,6 +103,11 @@ async function shopOf({ program, args }: Example, service: Service) {
       await reader.cancel();
     },
     kill,
+    /** Complaints of the shop since it was started last; the shop is ended for that. */
+    complaints: async () => {
+      await kill();
+      return await complaints;
+    },
     run: async (...words: readonly string[]) => {
       const { success, stdout, stderr } = await new Deno.Command(program, {
         args: [...args, ...words],
@@ -110,7 +129,7 @@ async function shopOf({ program, args }: Example, service: Service) {
 async function sells(example: Example, service: Service): Promise<void> {
   const { baseUrl, merchant, chains } = service.credentials;
   const payments = new PaymentsClient({ baseUrl, apiKey: merchant.apiKey });
-  await using shop = await shopOf(example, service);
+  await using shop = await shopOf(example, service.credentials);
   await shop.serve();
   await payments.call("PATCH /api/merchants/{merchantId}", {
     path: { merchantId: merchant.id },
@@ -177,6 +196,133 @@ Deno.test({
       });
     }, { env: ENV });
   },
+});
+
+/** Tests both shops, without the service. */
+function testBoth(name: string, fn: (example: Example) => Promise<void>): void {
+  for (const example of [TYPESCRIPT, PYTHON]) {
+    const isMissing = example === PYTHON && isPythonMissing;
+    Deno.test({
+      name: `examples: ${example.name}: ${name}${isMissing ? " (skipped: no python3 here)" : ""}`,
+      ignore: ignore || isMissing,
+      fn: () => fn(example),
+    });
+  }
+}
+
+const NOBODY = "http://127.0.0.1:9";
+
+/** Delivers the confirmation of a deposit of 10, as the service does; the status of the answer. */
+async function deliver(url: string, secret: string, order: string, changes: {
+  readonly header?: "withdrawal.failed";
+  readonly previous?: string;
+} = {}): Promise<number> {
+  const eventId = `evt_${order}`;
+  const body = JSON.stringify({
+    type: "deposit",
+    status: "confirmed",
+    amount: "10.5",
+    receivableAmount: "10",
+    referenceId: order,
+    eventId,
+  });
+  const { header = "deposit.confirmed" as const, previous = null } = changes;
+  const timestamp = Math.floor(Date.now() / 1_000);
+  const headers = signedHeaders({ current: secret, previous }, {
+    eventId,
+    type: header,
+    timestamp,
+    body,
+  });
+  const response = await fetch(url, { method: "POST", headers, body });
+  await response.body?.cancel();
+  return response.status;
+}
+
+testBoth(
+  "an order that it acknowledged outlives what a failed write left before it",
+  async (example) => {
+    const secret = newWebhookSecret();
+    await using shop = await shopOf(example, {
+      baseUrl: NOBODY,
+      merchant: { apiKey: "sk_test", webhookSecret: secret },
+    });
+    await shop.serve();
+    assertEquals(await deliver(shop.url, secret, "1"), 200);
+    // the books of shop.py are a database, which takes a write back that failed
+    if (example === TYPESCRIPT) {
+      await Deno.writeTextFile(shop.file, '\n{"eventId":"evt_torn","kind":"dep', { append: true });
+    }
+    assertEquals(await deliver(shop.url, secret, "2"), 200);
+    await shop.kill();
+    await shop.serve();
+    assertEquals((await shop.books()).map(({ id }) => id), ["1", "2"]);
+    assertEquals(await deliver(shop.url, secret, "2"), 200);
+    assertEquals((await shop.books()).length, 2, "delivered again, it is not booked again");
+    if (example === TYPESCRIPT) {
+      assertStringIncludes(await shop.complaints(), "Line 3 of the books is damaged");
+    }
+  },
+);
+
+testBoth(
+  "an event is booked as its signed body says, whatever the header says",
+  async (example) => {
+    const secret = newWebhookSecret();
+    await using shop = await shopOf(example, {
+      baseUrl: NOBODY,
+      merchant: { apiKey: "sk_test", webhookSecret: secret },
+    });
+    await shop.serve();
+    assertEquals(await deliver(shop.url, secret, "1", { header: "withdrawal.failed" }), 200);
+    assertEquals((await shop.books()).map(({ kind, id, amount }) => [kind, id, amount]), [
+      ["deposit.confirmed", "1", "10"],
+    ]);
+  },
+);
+
+testBoth("its secret counts on while it is rotated", async (example) => {
+  const secret = newWebhookSecret();
+  await using shop = await shopOf(example, {
+    baseUrl: NOBODY,
+    merchant: { apiKey: "sk_test", webhookSecret: secret },
+  });
+  await shop.serve();
+  const next = newWebhookSecret();
+  assertEquals(await deliver(shop.url, next, "1", { previous: secret }), 200);
+  assertEquals(await deliver(shop.url, next, "2"), 401);
+  assertEquals((await shop.books()).map(({ id }) => id), ["1"]);
+});
+
+testBoth("an order is asked for again after an answer that was cut off", async (example) => {
+  const answers = [
+    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"url"',
+    "HTTP/1.1 200 ",
+    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"a":1}',
+  ];
+  const keys: string[] = [];
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const answering = (async () => {
+    for (const answer of answers) {
+      using connection = await listener.accept();
+      let request = "";
+      const buffer = new Uint8Array(4_096);
+      while (!request.endsWith("}")) {
+        const count = await connection.read(buffer);
+        if (count === null) break;
+        request += new TextDecoder().decode(buffer.subarray(0, count));
+      }
+      keys.push(request.match(/^idempotency-key: (.*)\r$/im)?.[1] ?? "");
+      await connection.write(new TextEncoder().encode(answer));
+    }
+  })();
+  await using shop = await shopOf(example, {
+    baseUrl: `http://127.0.0.1:${listener.addr.port}`,
+    merchant: { apiKey: "sk_test", webhookSecret: newWebhookSecret() },
+  });
+  assertEquals(await shop.run("order", "order-1", "20"), { a: 1 });
+  await answering;
+  assertEquals(keys, ["order-1", "order-1", "order-1"]);
 });
 
 Deno.test({

@@ -11,7 +11,8 @@ const test = testNeeding(DATABASE);
 
 const SECRET = newWebhookSecret();
 const NOW = 1_700_000_000_000;
-const BODY = '{"type":"deposit","depositId":"dep_1","note":"\u00fc","eventId":"evt_1"}';
+const BODY =
+  '{"type":"deposit","status":"confirmed","depositId":"dep_1","note":"\u00fc","eventId":"evt_1"}';
 
 /** The example as a server, booking as its header shows; a broken merchant can book nothing. */
 async function openExample() {
@@ -112,6 +113,13 @@ test("the example refuses another body, another secret, and what is replayed lat
   const renewed = { ...headersOf(NOW - 301_000), "webhook-timestamp": String(NOW / 1_000) };
   assertEquals(await post(example.url, renewed), refused);
   assertEquals(await example.booked(), []);
+});
+
+test("the example takes an event's name from the signed body, not from its header", async () => {
+  await using example = await openExample();
+  const relabelled = { ...headersOf(NOW), "X-Webhook-Event": "withdrawal.failed" };
+  assertEquals(await post(example.url, relabelled), { status: 200, ok: true });
+  assertEquals((await example.booked()).map(({ name }) => name), ["deposit.confirmed"]);
 });
 
 test("the example knows its old secret while it is rotated", async () => {
