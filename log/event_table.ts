@@ -458,6 +458,10 @@ export const EVENTS = {
     "info",
     "books compared ({scope}, {ms} ms): {differences} differences, {unchecked} not compared",
   ],
+  "reconcile.under_way": [
+    "info",
+    "comparing the books ({scope}): {rule}: part {part} of {parts}",
+  ],
   "reconcile.books_rule_broke": ["error", "comparing broke: {rule}: {reason}"],
   "addresses.mismatch": [
     "error",

@@ -9,7 +9,7 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { checkBooks } from "../../ledger/reconcile/check_books.ts";
+import { checkBooks, type CheckProgress } from "../../ledger/reconcile/check_books.ts";
 import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
 import { newId } from "../runtime/ids.ts";
 import { CHAIN_RULE, type ChainCheckOptions, checkChain } from "./check_chain.ts";
@@ -22,6 +22,8 @@ export interface CompareDeps {
   readonly chains: ReadonlyMap<Network, ReconciledChain>;
   readonly coldAddressOf: (network: Network) => string | null;
   readonly pause: (milliseconds: number) => Promise<void>;
+  /** Called before each part of a rule of the books. */
+  readonly onProgress?: (progress: CheckProgress) => void;
 }
 
 /** Compares everything, one part after the other, so that it never needs more than one connection. */
@@ -29,13 +31,13 @@ export async function compareAll(
   deps: CompareDeps,
   options: ChainCheckOptions & { readonly scope: ReconcileScope },
 ): Promise<Report> {
-  const { sql, chains, coldAddressOf, pause } = deps;
+  const { sql, chains, coldAddressOf, pause, onProgress } = deps;
   const { scope } = options;
   const startedAt = await readDatabaseTime(sql);
   const parts = [
     await apart(null, "the books agree with themselves", async () => ({
       network: null,
-      rules: await checkBooks(sql, scope),
+      rules: await checkBooks(sql, scope, onProgress === undefined ? {} : { onProgress }),
       holdings: [],
     })),
   ];

@@ -8,12 +8,15 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
+import type { CheckProgress } from "../../ledger/reconcile/check_books.ts";
 import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
 import { ensureJob, newestReports, storeReport, takeJob } from "../../ledger/reconcile/reports.ts";
 import { compareAll, type CompareDeps } from "./compare_all.ts";
 import { logReport, type Report, type ReportBody } from "./report.ts";
 
 const POLL_MS = 10_000;
+/** Interval at which the log says how far a comparison is. */
+const PROGRESS_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -79,7 +82,13 @@ export class Reconciler {
   /** Compares now, whatever is due, and keeps the report. */
   async run(scope: ReconcileScope): Promise<Report> {
     const { sql } = this.#deps;
-    const report = await compareAll(this.#deps, { scope, sparesNodes: true });
+    let toldAt = performance.now();
+    const onProgress = ({ rule, done, parts }: CheckProgress) => {
+      if (performance.now() - toldAt < PROGRESS_MS) return;
+      toldAt = performance.now();
+      logEvent("reconcile.under_way", { scope, rule, part: done + 1, parts });
+    };
+    const report = await compareAll({ ...this.#deps, onProgress }, { scope, sparesNodes: true });
     await storeReport(sql, report);
     this.#newest = await newestReports<ReportBody>(sql);
     logReport(report);

@@ -21,6 +21,9 @@ import { configFor, withBooks } from "./books.ts";
 import { type Env, type Output, Refused, runProgram, type Verb } from "./command.ts";
 import { table } from "./table.ts";
 
+/** Interval at which a long comparison says how far it is. */
+const PROGRESS_MS = 5_000;
+
 /** Compares everything and prints what was found. */
 async function reconcile(env: Env, out: Output, isQuick: boolean, accepts: boolean) {
   const config = { ...configFor("compare", env), logLevel: "error" as const };
@@ -29,8 +32,14 @@ async function reconcile(env: Env, out: Output, isQuick: boolean, accepts: boole
     const chains = await chainsToRead(config).catch((error: unknown) => {
       throw error instanceof WalletFault ? new Refused(error.message, 2) : error;
     });
+    let toldAt = performance.now();
     const report = await compareAll({
       sql,
+      onProgress: ({ rule, done, parts }) => {
+        if (performance.now() - toldAt < PROGRESS_MS) return;
+        toldAt = performance.now();
+        out.log(`... ${rule}: part ${done + 1} of ${parts}`);
+      },
       chains,
       coldAddressOf: (network) => config.networks[network].coldAddress,
       pause: delay,

@@ -1,16 +1,27 @@
 import { logEvent } from "../../log/log_event.ts";
 import { classifyDatabaseError } from "../database/database_errors.ts";
-import type { Sql, TransactionSql } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { BALANCE_CHECKS } from "./compare_balances.ts";
 import { LIST_CHECKS } from "./compare_lists.ts";
 import { PAYMENT_CHECKS } from "./compare_payments.ts";
 import type { BookCheck, Difference, ReconcileScope } from "./difference.ts";
+import { cutBooks, type Slice, type SlicedBy, WHOLE } from "./slices.ts";
 
 /** PostgreSQL's code of a statement that was given up, for its bound on time among others. */
 const QUERY_CANCELED = "57014";
 
 /** Differences shown per check; more of them say nothing new. */
 const MOST_DIFFERENCES = 100;
+
+/** Rows of a list in one part of a rule. */
+const SLICE_ROWS = 250_000;
+/** Bound of the statement that compares a part, and of one that compares a whole rule. */
+const SLICE_MS = 60_000;
+const WHOLE_MS = 10 * 60_000;
+/** Parts of a rule that are given up before the rest of it is left out. */
+const MOST_GIVEN_UP = 3;
+/** Memory of one sort or sum, so that a part needs no temporary files; one statement runs at a time. */
+const WORK_MEM = "64MB";
 
 const CHECKS = [...BALANCE_CHECKS, ...PAYMENT_CHECKS, ...LIST_CHECKS];
 
@@ -20,45 +31,117 @@ export interface BookResult {
   readonly rule: string;
   /** Empty: it holds. */
   readonly differences: readonly Difference[];
-  /** Reason why it could not be compared; null: it was. */
+  /** Reason why it, or a part of it, could not be compared; null: all of it was. */
   readonly unchecked: string | null;
 }
 
+/** Progress of a comparison. */
+export interface CheckProgress {
+  readonly rule: string;
+  /** Parts of the rule that were compared, and all of them. */
+  readonly done: number;
+  readonly parts: number;
+}
+
+/** Options of {@linkcode checkBooks}. */
+export interface CheckOptions {
+  /** Called before each part of a rule. */
+  readonly onProgress?: (progress: CheckProgress) => void;
+  /** Rows of a part, about; a multiple of 250. Default 250,000. */
+  readonly sliceRows?: number;
+  /** Bound of a part's statement, milliseconds; default a minute. */
+  readonly sliceMs?: number;
+}
+
 /**
- * Compares the books with themselves, as of one instant; may run beside a working service.
+ * Compares the books with themselves; may run beside a working service. A rule that relates rows of
+ * one merchant or of one payment is compared part by part. Each part is one statement and so true of one
+ * instant; no snapshot is kept for longer than that, as nothing that was changed since it was taken
+ * can be vacuumed.
  *
- * @param sql a pool without a short limit on the time of a statement: everything is read
+ * @param sql a pool without a short limit on the time of a statement: sums are made of whole tables
  */
 export async function checkBooks(
   sql: Sql,
   scope: ReconcileScope = "full",
+  options: CheckOptions = {},
 ): Promise<readonly BookResult[]> {
-  return await sql.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", async (tx) => {
-    const results: BookResult[] = [];
-    for (const check of CHECKS.filter(({ scopes }) => scopes.includes(scope))) {
-      results.push(await bounded(tx, check));
-    }
-    return results;
-  });
+  const cuts = new Map<SlicedBy, readonly Slice[]>();
+  const slicesOf = async ({ by }: BookCheck): Promise<readonly Slice[]> => {
+    if (by === undefined) return [WHOLE];
+    const known = cuts.get(by);
+    if (known !== undefined) return known;
+    const found = await sql.begin(
+      "READ ONLY",
+      (tx) => cutBooks(tx, by, options.sliceRows ?? SLICE_ROWS),
+    );
+    cuts.set(by, found);
+    return found;
+  };
+  const results: BookResult[] = [];
+  for (const check of CHECKS.filter(({ scopes }) => scopes.includes(scope))) {
+    results.push(await compareParts(sql, check, () => slicesOf(check), options));
+  }
+  return results;
 }
 
-/** Compares one rule; where the server gives up for its length, or it breaks, the others go on. */
-async function bounded(tx: TransactionSql, { rule, query }: BookCheck): Promise<BookResult> {
+/** Compares one rule; where the server gives parts up for their length, or it breaks, others go on. */
+async function compareParts(
+  sql: Sql,
+  check: BookCheck,
+  slicesOf: () => Promise<readonly Slice[]>,
+  { onProgress, sliceMs }: CheckOptions,
+): Promise<BookResult> {
+  const { rule } = check;
+  const differences: Difference[] = [];
+  let unchecked: string | null = null;
   try {
-    const differences = await tx.savepoint((point) =>
-      point<Difference[]>`
-        SELECT * FROM (${query(point)}) difference ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`
-    );
-    return { rule, differences: [...differences], unchecked: null };
-  } catch (error) {
-    const isGivenUp = error instanceof Error && "code" in error && error.code === QUERY_CANCELED;
-    if (isGivenUp) {
-      return { rule, differences: [], unchecked: "it takes longer than a statement may" };
+    const slices = await slicesOf();
+    let givenUp = 0;
+    for (const [done, slice] of slices.entries()) {
+      onProgress?.({ rule, done, parts: slices.length });
+      const found = await compareSlice(sql, check, slice, sliceMs);
+      differences.push(...found ?? []);
+      if (found === null) {
+        givenUp++;
+        unchecked = slices.length === 1
+          ? "it takes longer than a statement may"
+          : `${givenUp} of its ${slices.length} parts took longer than a statement may`;
+      }
+      if (differences.length >= MOST_DIFFERENCES) break;
+      if (givenUp < MOST_GIVEN_UP) continue;
+      if (done < slices.length - 1) unchecked += "; the rest was not tried";
+      break;
     }
-    // without its connection nothing of this snapshot can be read
+  } catch (error) {
+    // without its connection nothing can be read
     if (classifyDatabaseError(error) === "connection") throw error;
     logEvent("reconcile.books_rule_broke", { rule, error });
-    const reason = error instanceof Error ? error.message : String(error);
-    return { rule, differences: [], unchecked: `comparing broke: ${reason}` };
+    unchecked = `comparing broke: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  return { rule, differences: differences.slice(0, MOST_DIFFERENCES), unchecked };
+}
+
+/** Compares a part in a snapshot of its own; null: the server gave up for its length. */
+async function compareSlice(
+  sql: Sql,
+  { by, query }: BookCheck,
+  slice: Slice,
+  sliceMs = SLICE_MS,
+): Promise<readonly Difference[] | null> {
+  const timeout = String(by === undefined ? WHOLE_MS : sliceMs);
+  // a part finds its rows by key: read with the whole tables each time, many parts would take days
+  const scans = by === undefined ? "on" : "off";
+  try {
+    return await sql.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", async (tx) => {
+      await tx`
+        SELECT set_config('statement_timeout', ${timeout}, true), set_config('work_mem', ${WORK_MEM}, true),
+          set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', ${scans}, true)`;
+      return await tx<Difference[]>`
+        SELECT * FROM (${query(tx, slice)}) difference ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
+    });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === QUERY_CANCELED) return null;
+    throw error;
   }
 }

@@ -1,4 +1,5 @@
 import type { BookCheck } from "./difference.ts";
+import { within } from "./slices.ts";
 
 /** Rules of balances: every account is the sum of its entries, and a pair sums to zero. */
 export const BALANCE_CHECKS: readonly BookCheck[] = [
@@ -8,11 +9,9 @@ export const BALANCE_CHECKS: readonly BookCheck[] = [
     query: (sql) =>
       sql`
       WITH posted AS (
-        SELECT merchant_id, currency, network, account, sum(amount) AS amount FROM (
-          SELECT merchant_id, currency, network, to_account AS account, amount FROM book.entry
-          UNION ALL
-          SELECT merchant_id, currency, network, from_account, -amount FROM book.entry) leg
-        WHERE account IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3, 4
+        SELECT e.merchant_id, e.currency, e.network, leg.account, sum(leg.amount) AS amount FROM book.entry e
+        CROSS JOIN LATERAL (VALUES (e.to_account, e.amount), (e.from_account, -e.amount)) leg(account, amount)
+        WHERE leg.account IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3, 4
       ), held AS (
         SELECT b.merchant_id, b.currency, b.network, a.account, a.amount FROM book.balance b
         CROSS JOIN LATERAL (VALUES ('available', b.available), ('pending', b.pending),
@@ -29,11 +28,9 @@ export const BALANCE_CHECKS: readonly BookCheck[] = [
     query: (sql) =>
       sql`
       WITH posted AS (
-        SELECT account, currency, network, sum(amount) AS balance FROM (
-          SELECT to_account AS account, currency, network, amount FROM book.entry
-          UNION ALL
-          SELECT from_account, currency, network, -amount FROM book.entry) leg
-        WHERE account NOT IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3
+        SELECT leg.account, e.currency, e.network, sum(leg.amount) AS balance FROM book.entry e
+        CROSS JOIN LATERAL (VALUES (e.to_account, e.amount), (e.from_account, -e.amount)) leg(account, amount)
+        WHERE leg.account NOT IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3
       )
       SELECT format('%s %s/%s', account, currency, network) AS subject,
         format('held %s, posted %s', trim_scale(coalesce(h.balance, 0)), trim_scale(coalesce(p.balance, 0))) AS detail
@@ -55,15 +52,18 @@ export const BALANCE_CHECKS: readonly BookCheck[] = [
   {
     rule: "statements add up to what is available",
     scopes: ["full"],
-    query: (sql) =>
+    by: "merchants",
+    query: (sql, slice) =>
       sql`
       WITH line AS (
         SELECT merchant_id, currency, network, sum(effect) AS effect FROM book.transaction
-        GROUP BY 1, 2, 3
+        WHERE ${within(sql, "merchant_id", slice)} GROUP BY 1, 2, 3
+      ), held AS (
+        SELECT * FROM book.balance WHERE ${within(sql, "merchant_id", slice)}
       )
       SELECT format('%s %s/%s', merchant_id, currency, network) AS subject,
         format('lines add up to %s, available %s', trim_scale(coalesce(l.effect, 0)), trim_scale(coalesce(b.available, 0))) AS detail
-      FROM line l FULL JOIN book.balance b USING (merchant_id, currency, network)
+      FROM line l FULL JOIN held b USING (merchant_id, currency, network)
       WHERE coalesce(l.effect, 0) <> coalesce(b.available, 0)`,
   },
   {

@@ -2,12 +2,17 @@ import type { Fragment } from "postgres";
 import type { AnySql } from "../database/connect.ts";
 import { LOST_ACCOUNT } from "../own_accounts.ts";
 import type { BookCheck } from "./difference.ts";
+import { rowsWithin, type Slice, within } from "./slices.ts";
 
 /** Payments that a quick comparison reads, the newest ones: as many however many there are. */
 const NEWEST = 10_000;
 
 function newest(sql: AnySql, table: Fragment): Fragment {
   return sql`(SELECT * FROM ${table} ORDER BY id DESC LIMIT ${NEWEST})`;
+}
+
+function some(sql: AnySql, table: Fragment, slice: Slice): Fragment {
+  return sql`(SELECT * FROM ${table} WHERE ${within(sql, "id", slice)})`;
 }
 
 /**
@@ -35,12 +40,69 @@ function payoutsOf(sql: AnySql, withdrawals: Fragment): Fragment {
         IS DISTINCT FROM (w.amount, w.currency, w.network, w.destination, w.id))`;
 }
 
+/** Payments whose line of the statement is missing, or another payment's. */
+function linesOf(sql: AnySql, payments: Fragment): Fragment {
+  return sql`
+    SELECT format('%s of %s', p.id, p.merchant_id) AS subject,
+      format('line %s is of %s', p.transaction_seq, coalesce(t.payment_id, 'nothing')) AS detail
+    FROM ${payments} p
+    LEFT JOIN book.transaction t ON t.merchant_id = p.merchant_id AND t.seq = p.transaction_seq
+    WHERE t.payment_id IS DISTINCT FROM p.id`;
+}
+
+/**
+ * Deposits that differ from what was posted for them: what is pending, or what was credited net of
+ * what was taken.
+ */
+function postedOf(sql: AnySql, deposits: Fragment): Fragment {
+  return sql`
+    SELECT format('%s of %s', d.id, d.merchant_id) AS subject,
+      format('%s: %s due, %s posted', d.status, trim_scale(due.amount), trim_scale(p.amount)) AS detail
+    FROM ${deposits} d
+    CROSS JOIN LATERAL (SELECT CASE d.status WHEN 'PENDING' THEN d.amount
+      WHEN 'CONFIRMED' THEN d.amount - d.commission - d.fixed_fee ELSE 0 END AS amount) due
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(CASE WHEN e.to_account IN ('available', 'pending') THEN e.amount ELSE 0 END
+        - CASE WHEN e.from_account IN ('available', 'pending') THEN e.amount ELSE 0 END), 0) AS amount
+      FROM book.entry e WHERE e.payment_id = d.id AND e.merchant_id = d.merchant_id) p
+    WHERE p.amount NOT IN (due.amount, due.amount + CASE WHEN d.status = 'CONFIRMED' THEN d.margin ELSE 0 END)`;
+}
+
+/** Subject and detail of a final transfer `i`. */
+function bookedNowhere(sql: AnySql): Fragment {
+  return sql`
+    format('%s/%s of %s on %s', i.txid, i.log_index, i.merchant_id, i.network) AS subject,
+    format('%s %s to %s is final and booked nowhere', i.data ->> 'amount', i.data ->> 'currency', i.data ->> 'to') AS detail`;
+}
+
+/** True of a transfer `i` whose sweep is final and has moved something. */
+function isMoved(sql: AnySql): Fragment {
+  return sql`EXISTS (
+    SELECT FROM book.outgoing o
+    JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
+    WHERE o.id = i.outgoing_id AND o.kind = 'sweep' AND o.status = 'final'
+      AND (a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved'))`;
+}
+
+/** Type of the charge for a posting `e`. */
+function chargeType(sql: AnySql): Fragment {
+  return sql`CASE
+    WHEN e.leg = 'commission' AND e.payment_id LIKE 'wd%' THEN 'WITHDRAWAL_COMMISSION'
+    WHEN e.leg = 'commission' THEN 'DEPOSIT_COMMISSION'
+    WHEN e.leg = 'network_fee' THEN 'NETWORK_FEE'
+    WHEN e.leg = 'activation_fee' THEN 'ADDRESS_ACTIVATION'
+    WHEN e.leg = 'direct_deposit_fee' THEN 'DIRECT_DEPOSIT'
+    WHEN e.leg IN ('commission_refund', 'network_fee_refund') THEN 'REVERSAL' END`;
+}
+
 /** Rules of payments: they agree with the chain's transfers and with what was signed for them. */
 export const PAYMENT_CHECKS: readonly BookCheck[] = [
   {
     rule: "withdrawals and their payouts tell the same story",
     scopes: ["full"],
-    query: (sql) => payoutsOf(sql, sql`book.withdrawal`),
+    by: "withdrawals",
+    query: (sql, slice) => payoutsOf(sql, some(sql, sql`book.withdrawal`, slice)),
   },
   {
     rule: "the newest withdrawals and their payouts tell the same story",
@@ -50,94 +112,115 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
   {
     rule: "lines of the statement are those of their payments",
     scopes: ["full"],
-    query: (sql) =>
+    by: "rows",
+    query: (sql, slice) =>
       sql`
-      WITH payment AS (
-        SELECT merchant_id, transaction_seq AS seq, id, currency, network,
+      SELECT format('line %s of %s', t.seq, t.merchant_id) AS subject,
+        format('%s %s of %s, %s %s/%s; payment %s %s, line %s, %s %s/%s', t.type, t.status, t.payment_id, trim_scale(t.effect),
+          t.currency, t.network, p.type, p.status, p.seq, trim_scale(coalesce(m.effect, 0)), p.currency, p.network) AS detail
+      FROM (SELECT * FROM book.transaction WHERE ${rowsWithin(sql, slice)}) t
+      LEFT JOIN LATERAL (
+        SELECT transaction_seq AS seq, currency, network,
           CASE WHEN settlement_id IS NULL THEN 'WITHDRAWAL' ELSE 'SETTLEMENT' END AS type,
           CASE status WHEN 'PENDING_APPROVAL' THEN 'PENDING' ELSE status END AS status
-        FROM book.withdrawal
+        FROM book.withdrawal w WHERE w.id = t.payment_id AND w.merchant_id = t.merchant_id
         UNION ALL
-        SELECT merchant_id, transaction_seq, id, currency, network, 'DEPOSIT', status FROM book.deposit
-      ), moved AS (
-        SELECT merchant_id AS mover, payment_id, sum(CASE 'available' WHEN to_account THEN amount WHEN from_account THEN -amount END) AS effect
-        FROM book.entry WHERE 'available' IN (to_account, from_account) GROUP BY 1, 2
-      )
-      SELECT format('line %s of %s', seq, merchant_id) AS subject,
-        format('%s %s of %s, %s %s/%s; payment %s %s %s, %s %s/%s', t.type, t.status, t.payment_id, trim_scale(t.effect),
-          t.currency, t.network, p.type, p.status, p.id, trim_scale(coalesce(m.effect, 0)), p.currency, p.network) AS detail
-      FROM book.transaction t FULL JOIN payment p USING (merchant_id, seq)
-      LEFT JOIN moved m ON m.mover = t.merchant_id AND m.payment_id = t.payment_id
+        SELECT transaction_seq, currency, network, 'DEPOSIT', status
+        FROM book.deposit d WHERE d.id = t.payment_id AND d.merchant_id = t.merchant_id) p ON true
+      LEFT JOIN LATERAL (
+        SELECT sum(CASE 'available' WHEN to_account THEN amount WHEN from_account THEN -amount END) AS effect
+        FROM book.entry e WHERE e.payment_id = t.payment_id AND e.merchant_id = t.merchant_id) m ON true
       -- a share of another merchant's fees has a line, and no other record
       WHERE t.effect IS DISTINCT FROM coalesce(m.effect, 0)
-        OR CASE WHEN p.id IS NULL
+        OR CASE WHEN p.seq IS NULL
           THEN (t.payment_id LIKE '%/%', t.type, t.status) IS DISTINCT FROM (true, 'DEPOSIT', 'CONFIRMED')
-          ELSE (t.payment_id, t.type, t.status, t.currency, t.network) IS DISTINCT FROM (p.id, p.type, p.status, p.currency, p.network)
+          ELSE (t.seq, t.type, t.status, t.currency, t.network) IS DISTINCT FROM (p.seq, p.type, p.status, p.currency, p.network)
           END`,
   },
   {
-    rule: "charges are what was posted for them",
+    rule: "every withdrawal has its line",
+    scopes: ["full"],
+    by: "withdrawals",
+    query: (sql, slice) => linesOf(sql, some(sql, sql`book.withdrawal`, slice)),
+  },
+  {
+    rule: "every deposit has its line",
+    scopes: ["full"],
+    by: "deposits",
+    query: (sql, slice) => linesOf(sql, some(sql, sql`book.deposit`, slice)),
+  },
+  // A charge is one posting. That no posting is without its charge follows of the sums, as both are above zero.
+  {
+    rule: "every charge is what was posted for it",
+    scopes: ["full"],
+    by: "rows",
+    query: (sql, slice) =>
+      sql`
+      SELECT format('charge %s of %s', min(c.seq), c.merchant_id) AS subject,
+        format('%s times %s of %s, %s %s/%s, posted %s times', count(*), c.type, c.payment_id, trim_scale(c.amount), c.currency,
+          c.network, p.n) AS detail
+      FROM (SELECT * FROM book.charge WHERE ${rowsWithin(sql, slice)}) c
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS n FROM book.entry e WHERE e.payment_id = c.payment_id AND e.merchant_id = c.merchant_id
+          AND (${
+        chargeType(sql)
+      }) = c.type AND (e.amount, e.currency, e.network) = (abs(c.amount), c.currency, c.network)) p
+      GROUP BY c.merchant_id, c.payment_id, c.type, c.amount, c.currency, c.network, p.n HAVING count(*) > p.n`,
+  },
+  {
+    rule: "charges add up to what was posted for them",
     scopes: ["full"],
     query: (sql) =>
       sql`
       WITH posted AS (
-        SELECT merchant_id, payment_id, currency, network, CASE
-            WHEN leg = 'commission' THEN CASE WHEN payment_id LIKE 'wd%' THEN 'WITHDRAWAL_COMMISSION' ELSE 'DEPOSIT_COMMISSION' END
-            WHEN leg = 'network_fee' THEN 'NETWORK_FEE'
-            WHEN leg = 'activation_fee' THEN 'ADDRESS_ACTIVATION'
-            WHEN leg = 'direct_deposit_fee' THEN 'DIRECT_DEPOSIT'
-            ELSE 'REVERSAL' END AS type,
-          sum(CASE WHEN leg LIKE '%_refund' THEN -amount ELSE amount END) AS amount
-        FROM book.entry
+        SELECT merchant_id, currency, network, ${chargeType(sql)} AS type,
+          sum(CASE WHEN leg LIKE '%_refund' THEN -amount ELSE amount END) AS amount, count(*) AS n
+        FROM book.entry e
         WHERE leg IN ('commission', 'network_fee', 'activation_fee', 'direct_deposit_fee', 'commission_refund', 'network_fee_refund')
-        GROUP BY 1, 2, 3, 4, 5
+        GROUP BY 1, 2, 3, 4
       ), charged AS (
-        SELECT merchant_id, payment_id, currency, network, type, sum(amount) AS amount FROM book.charge GROUP BY 1, 2, 3, 4, 5
+        SELECT merchant_id, currency, network, type, sum(amount) AS amount, count(*) AS n FROM book.charge GROUP BY 1, 2, 3, 4
       )
-      SELECT format('%s of %s, %s', type, payment_id, merchant_id) AS subject,
-        format('charged %s, posted %s %s/%s', trim_scale(coalesce(c.amount, 0)), trim_scale(coalesce(p.amount, 0)), currency, network) AS detail
-      FROM charged c FULL JOIN posted p USING (merchant_id, payment_id, currency, network, type)
-      WHERE coalesce(c.amount, 0) <> coalesce(p.amount, 0)`,
+      SELECT format('%s of %s %s/%s', type, merchant_id, currency, network) AS subject,
+        format('%s charges of %s, %s posted of %s', coalesce(c.n, 0), trim_scale(coalesce(c.amount, 0)),
+          coalesce(p.n, 0), trim_scale(coalesce(p.amount, 0))) AS detail
+      FROM charged c FULL JOIN posted p USING (merchant_id, currency, network, type)
+      WHERE (c.amount, c.n) IS DISTINCT FROM (p.amount, p.n)`,
   },
-  // net of what was taken
+  {
+    rule: "deposits are what was posted for them",
+    scopes: ["full"],
+    by: "deposits",
+    query: (sql, slice) => postedOf(sql, some(sql, sql`book.deposit`, slice)),
+  },
   {
     rule: "the newest deposits are what was posted for them",
     scopes: ["quick"],
-    query: (sql) =>
+    query: (sql) => postedOf(sql, newest(sql, sql`book.deposit`)),
+  },
+  {
+    rule: "every final transfer is booked",
+    scopes: ["full"],
+    by: "merchants",
+    query: (sql, slice) =>
       sql`
-      WITH newest AS (
-        SELECT * FROM ${newest(sql, sql`book.deposit`)} d
-      ), posted AS (
-        SELECT d.id, d.merchant_id,
-          coalesce(sum(CASE WHEN e.to_account IN ('available', 'pending') THEN e.amount ELSE 0 END
-            - CASE WHEN e.from_account IN ('available', 'pending') THEN e.amount ELSE 0 END), 0) AS amount
-        FROM newest d LEFT JOIN book.entry e ON e.payment_id = d.id AND e.merchant_id = d.merchant_id
-        GROUP BY 1, 2
-      ), due AS (
-        SELECT id, merchant_id, status, CASE status WHEN 'PENDING' THEN amount
-          WHEN 'CONFIRMED' THEN amount - commission - fixed_fee ELSE 0 END AS amount, margin, margin_to
-        FROM newest
-      )
-      SELECT format('%s of %s', d.id, d.merchant_id) AS subject,
-        format('%s: %s due, %s posted', d.status, trim_scale(d.amount), trim_scale(p.amount)) AS detail
-      FROM due d JOIN posted p USING (id, merchant_id)
-      WHERE p.amount NOT IN (d.amount, d.amount + CASE WHEN d.status = 'CONFIRMED' THEN d.margin ELSE 0 END)`,
+      SELECT ${bookedNowhere(sql)}
+      FROM (SELECT * FROM book.inbox WHERE ${within(sql, "merchant_id", slice)}) i
+      WHERE i.phase = 'solid' AND i.consumed_at IS NOT NULL AND i.merchant_id <> ${LOST_ACCOUNT} AND NOT EXISTS (
+        SELECT FROM book.deposit d WHERE d.merchant_id = i.merchant_id AND d.network = i.network AND d.txid = i.txid
+          AND d.log_index IN (i.log_index, -1))`,
   },
   // One to a lost address that is off the list of lost payments is claimed by a deposit of its receiver. None that a
   // confirmed deposit by hand names was paid to another merchant.
   {
-    rule: "every final transfer is booked",
+    rule: "transfers to lost addresses and deposits by hand are booked for their receiver",
     scopes: ["full"],
     query: (sql) =>
       sql`
-      SELECT format('%s/%s of %s on %s', i.txid, i.log_index, i.merchant_id, i.network) AS subject,
-        format('%s %s to %s is final and booked nowhere', i.data ->> 'amount', i.data ->> 'currency', i.data ->> 'to') AS detail
+      SELECT ${bookedNowhere(sql)}
       FROM book.inbox i
-      WHERE i.phase = 'solid' AND i.consumed_at IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM book.deposit d
-        WHERE (d.merchant_id = i.merchant_id OR i.merchant_id = ${LOST_ACCOUNT})
-          AND d.network = i.network AND d.txid = i.txid
-          AND d.log_index IN (i.log_index, -1))
+      LEFT JOIN book.deposit d ON d.network = i.network AND d.txid = i.txid AND d.log_index IN (i.log_index, -1)
+      WHERE i.merchant_id = ${LOST_ACCOUNT} AND i.phase = 'solid' AND i.consumed_at IS NOT NULL AND d.id IS NULL
       UNION ALL
       SELECT format('%s of %s on %s', d.id, d.merchant_id, d.network),
         format('stands for %s, which paid %s', d.txid, min(i.merchant_id))
@@ -147,42 +230,53 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
       GROUP BY d.id, d.merchant_id, d.network, d.txid`,
   },
   // Every transfer that counts as swept and was not written off is listed by a sweep that is final and paid, or whose
-  // arrival an administrator has confirmed. No top-up is available without such a sweep.
+  // arrival an administrator has confirmed.
   {
     rule: "sweeps and what they carry tell the same story",
     scopes: ["full"],
-    query: (sql) =>
+    by: "sweeps",
+    query: (sql, slice) =>
       sql`
-      WITH moved AS (
-        SELECT o.id FROM book.outgoing o
-        JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
-        LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
-        WHERE o.kind = 'sweep' AND o.status = 'final'
-          AND (a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved')
+      WITH item AS (
+        SELECT * FROM book.sweep_item WHERE outgoing_id IS NOT NULL AND ${
+        within(sql, "outgoing_id", slice)
+      }
       )
       SELECT format('%s/%s to %s', i.txid, i.log_index, i.address) AS subject,
         format('counts as carried by %s, which is not final and paid', i.outgoing_id) AS detail
-      FROM book.sweep_item i
-      WHERE i.done AND i.write_off IS NULL AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.id = i.outgoing_id)
+      FROM item i WHERE i.done AND i.write_off IS NULL AND NOT ${isMoved(sql)}
       UNION ALL
       SELECT o.id, format('moves %s and lists %s', trim_scale(coalesce(v.arrived, o.amount)), trim_scale(sum(i.amount)))
-      FROM book.outgoing o JOIN book.sweep_item i ON i.outgoing_id = o.id
+      FROM item i JOIN book.outgoing o ON o.id = i.outgoing_id
       LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
-      GROUP BY o.id, o.merchant_id, o.amount, v.arrived HAVING sum(i.amount) > coalesce(v.arrived, o.amount)
-      UNION ALL
-      SELECT format('%s of %s', coalesce(w.id, i.id), coalesce(w.address, i.address)),
-        format('writes %s off, its transfers come to %s', trim_scale(coalesce(w.amount, 0)), trim_scale(coalesce(i.amount, 0)))
+      GROUP BY o.id, o.merchant_id, o.amount, v.arrived HAVING sum(i.amount) > coalesce(v.arrived, o.amount)`,
+  },
+  {
+    rule: "what is written off is the sum of its transfers",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      SELECT format('%s of %s', coalesce(w.id, i.id), coalesce(w.address, i.address)) AS subject,
+        format('writes %s off, its transfers come to %s', trim_scale(coalesce(w.amount, 0)), trim_scale(coalesce(i.amount, 0))) AS detail
       FROM book.sweep_write_off w FULL JOIN (
         SELECT write_off AS id, network, address, currency, sum(amount) AS amount FROM book.sweep_item
         WHERE write_off IS NOT NULL GROUP BY 1, 2, 3, 4) i USING (id, network, address, currency)
-      WHERE w.amount IS DISTINCT FROM i.amount
-      UNION ALL
-      SELECT format('%s of %s', d.id, d.merchant_id), 'a top-up is available without a final sweep that lists it'
-      FROM book.deposit d
+      WHERE w.amount IS DISTINCT FROM i.amount`,
+  },
+  {
+    rule: "top-ups are available by their sweep alone",
+    scopes: ["full"],
+    by: "deposits",
+    query: (sql, slice) =>
+      sql`
+      SELECT format('%s of %s', d.id, d.merchant_id) AS subject,
+        'a top-up is available without a final sweep that lists it' AS detail
+      FROM ${some(sql, sql`book.deposit`, slice)} d
       JOIN book.deposit_address w ON w.id = d.address_id AND w.merchant_id = d.merchant_id AND w.kind = 'top_up'
       WHERE d.status = 'CONFIRMED' AND d.txid IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM book.sweep_item i JOIN moved m ON m.id = i.outgoing_id
-        WHERE i.merchant_id = d.merchant_id AND i.network = d.network AND i.txid = d.txid AND i.log_index = d.log_index)`,
+        SELECT FROM book.sweep_item i
+        WHERE i.merchant_id = d.merchant_id AND i.network = d.network AND i.txid = d.txid AND i.log_index = d.log_index
+          AND ${isMoved(sql)})`,
   },
   {
     rule: "every solid block was read",

@@ -1,5 +1,6 @@
 import type { Fragment } from "postgres";
 import type { AnySql } from "../database/connect.ts";
+import type { Slice, SlicedBy } from "./slices.ts";
 
 /** Two places that should say the same and do not. */
 export interface Difference {
@@ -17,6 +18,11 @@ export interface BookCheck {
   /** The rule, as a sentence. */
   readonly rule: string;
   readonly scopes: readonly ReconcileScope[];
-  /** Query of its differences, `subject` and `detail`. */
-  readonly query: (sql: AnySql) => Fragment;
+  /**
+   * Keys that its parts are ranges of, where each can be compared without the others; absent: one
+   * statement compares it, which keeps sums alone in memory.
+   */
+  readonly by?: SlicedBy;
+  /** Query of its differences, `subject` and `detail`, in a part. */
+  readonly query: (sql: AnySql, slice: Slice) => Fragment;
 }

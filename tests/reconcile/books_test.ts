@@ -67,7 +67,9 @@ test("every kind of tampering is told", async (t) => {
         "balances are the sums of their entries",
         "own balances are the sums of all entries",
         "lines of the statement are those of their payments",
-        "charges are what was posted for them",
+        "every charge is what was posted for it",
+        "charges add up to what was posted for them",
+        "deposits are what was posted for them",
       ],
     ],
     [
@@ -114,7 +116,10 @@ test("every kind of tampering is told", async (t) => {
     [
       "a charge of another type",
       "UPDATE book.charge SET type = 'NETWORK_FEE' WHERE type = 'WITHDRAWAL_COMMISSION'",
-      ["charges are what was posted for them"],
+      [
+        "every charge is what was posted for it",
+        "charges add up to what was posted for them",
+      ],
     ],
     [
       "a count of a bucket that is not full",
@@ -129,7 +134,20 @@ test("every kind of tampering is told", async (t) => {
     [
       "a charge that is gone",
       "DELETE FROM book.charge WHERE seq = (SELECT max(seq) FROM book.charge)",
-      ["charges are what was posted for them", "lists are numbered without gaps"],
+      ["charges add up to what was posted for them", "lists are numbered without gaps"],
+    ],
+    [
+      "a withdrawal whose line is another's",
+      "UPDATE book.transaction SET payment_id = 'dep_other' WHERE type = 'WITHDRAWAL'",
+      [
+        "lines of the statement are those of their payments",
+        "every withdrawal has its line",
+      ],
+    ],
+    [
+      "an older deposit of another amount",
+      "UPDATE book.deposit SET amount = amount + 1",
+      ["deposits are what was posted for them"],
     ],
     [
       "a margin that is larger",
