@@ -25,6 +25,8 @@ test({
         return Response.json({ ok: true });
       },
     );
+    // whatever fails: the endpoint's end waits for its answers
+    using _ = { [Symbol.dispose]: () => answer.resolve() };
     const ghost = rig.life;
     const deliver = (eventId: string) =>
       ghost.sender.send(
@@ -52,11 +54,19 @@ test({
     // every call to the node counts from now on, whatever it asks for
     await rig.setFaults([{ path: "*", kind: "error-500" }]);
     await rig.untilHitAgain();
+    // in the moment of its death only what it sends counts: what it has asked just before may still arrive
+    await rig.setFaults([{ path: BROADCAST, kind: "error-500" }]);
+    const alive = (await rig.info()).faults;
     const over = rig.kill9();
+    // in the moment of its death, before anything of it is stopped in order
+    const late = broadcast();
 
     const cut = "what was under way is cut";
     assertEquals((await bounded(cut, delivering, 1_000)).category, "stopped");
     assertEquals((await bounded(cut, sending, 1_000)).category, "unclear");
+    assert((await late).category === "unclear");
+    assertEquals((await rig.info()).faults, alive, "sent in the moment of its death");
+    await rig.setFaults([{ path: "*", kind: "error-500" }]);
     const before = (await rig.info()).faults;
     await assertRejects(() => ghost.chain.head());
     assert((await broadcast()).category === "unclear");
@@ -68,6 +78,5 @@ test({
     await new Promise((resolve) => setTimeout(resolve, 6 * POLL_MS));
     assertEquals((await rig.info()).faults, before, "calls to the node after the death");
     assertEquals(calls, 1, "calls to the endpoint");
-    answer.resolve();
   },
 });
