@@ -5,7 +5,7 @@ import { BALANCE_CHECKS } from "./compare_balances.ts";
 import { LIST_CHECKS } from "./compare_lists.ts";
 import { PAYMENT_CHECKS } from "./compare_payments.ts";
 import type { BookCheck, Difference, ReconcileScope } from "./difference.ts";
-import { cutBooks, type Slice, type SlicedBy, WHOLE } from "./slices.ts";
+import { cutBooks, nameSlices, type Slice, type SlicedBy, WHOLE } from "./slices.ts";
 
 /** PostgreSQL's code of a statement that was given up, for its bound on time among others. */
 const QUERY_CANCELED = "57014";
@@ -15,11 +15,14 @@ const MOST_DIFFERENCES = 100;
 
 /** Rows of a list in one part of a rule. */
 const SLICE_ROWS = 250_000;
-/** Bound of the statement that compares a part, and of one that compares a whole rule. */
+/**
+ * Bound of the statement that compares a part (a part that is one large merchant has as many times of
+ * it), and of one that compares a whole rule.
+ */
 const SLICE_MS = 60_000;
 const WHOLE_MS = 10 * 60_000;
-/** Parts of a rule that are given up before the rest of it is left out. */
-const MOST_GIVEN_UP = 3;
+/** Time after which no further part of a rule is begun. */
+const RULE_MS = 60 * 60_000;
 /** Memory of one sort or sum, so that a part needs no temporary files; one statement runs at a time. */
 const WORK_MEM = "64MB";
 
@@ -51,6 +54,10 @@ export interface CheckOptions {
   readonly sliceRows?: number;
   /** Bound of a part's statement, milliseconds; default a minute. */
   readonly sliceMs?: number;
+  /** Time after which no further part of a rule is begun, milliseconds; default an hour. */
+  readonly ruleMs?: number;
+  /** Part with which a rule begins, as a share of them from 0 to below 1; default random. */
+  readonly firstPart?: number;
 }
 
 /**
@@ -85,34 +92,38 @@ export async function checkBooks(
   return results;
 }
 
-/** Compares one rule; where the server gives parts up for their length, or it breaks, others go on. */
+/**
+ * Compares one rule; where the server gives parts up for their length, or it breaks, others go on. It
+ * begins anywhere among its parts: where time ends it early, again and again, no part is always left out.
+ */
 async function compareParts(
   sql: Sql,
   check: BookCheck,
   slicesOf: () => Promise<readonly Slice[]>,
-  { onProgress, sliceMs }: CheckOptions,
+  { onProgress, sliceMs, ruleMs = RULE_MS, firstPart = Math.random() }: CheckOptions,
 ): Promise<BookResult> {
   const { rule } = check;
   const differences: Difference[] = [];
   let unchecked: string | null = null;
   try {
     const slices = await slicesOf();
-    let givenUp = 0;
-    for (const [done, slice] of slices.entries()) {
+    const first = Math.floor(firstPart * slices.length);
+    const order = [...slices.slice(first), ...slices.slice(0, first)];
+    const end = performance.now() + ruleMs;
+    const givenUp = new Set<Slice>();
+    const untried = new Set<Slice>();
+    for (const [done, slice] of order.entries()) {
+      if (done > 0 && performance.now() > end) {
+        untried.add(slice);
+        continue;
+      }
       onProgress?.({ rule, done, parts: slices.length });
       const found = await compareSlice(sql, check, slice, sliceMs);
       differences.push(...found ?? []);
-      if (found === null) {
-        givenUp++;
-        unchecked = slices.length === 1
-          ? "it takes longer than a statement may"
-          : `${givenUp} of its ${slices.length} parts took longer than a statement may`;
-      }
+      if (found === null) givenUp.add(slice);
       if (differences.length >= MOST_DIFFERENCES) break;
-      if (givenUp < MOST_GIVEN_UP) continue;
-      if (done < slices.length - 1) unchecked += "; the rest was not tried";
-      break;
     }
+    unchecked = tellUncompared(slices, givenUp, untried);
   } catch (error) {
     // without its connection nothing can be read
     if (classifyDatabaseError(error) === "connection") throw error;
@@ -122,6 +133,29 @@ async function compareParts(
   return { rule, differences: differences.slice(0, MOST_DIFFERENCES), unchecked };
 }
 
+/** Tells which parts were not compared, those that follow each other as one; null: none. */
+function tellUncompared(
+  slices: readonly Slice[],
+  givenUp: ReadonlySet<Slice>,
+  untried: ReadonlySet<Slice>,
+): string | null {
+  if (givenUp.size + untried.size === 0) return null;
+  if (slices.length === 1) return "it takes longer than a statement may";
+  const runs: { first: Slice; last: Slice; index: number }[] = [];
+  for (const [index, slice] of slices.entries()) {
+    if (!givenUp.has(slice) && !untried.has(slice)) continue;
+    const run = runs.at(-1);
+    if (run?.index === index - 1) Object.assign(run, { last: slice, index });
+    else runs.push({ first: slice, last: slice, index });
+  }
+  const reasons = [
+    ...givenUp.size > 0 ? [`${givenUp.size} took longer than a statement may`] : [],
+    ...untried.size > 0 ? [`${untried.size} were not tried for want of time`] : [],
+  ];
+  const names = runs.map(({ first, last }) => nameSlices(first, last));
+  return `of its ${slices.length} parts ${reasons.join(" and ")}: ${names.join("; ")}`;
+}
+
 /** Compares a part in a snapshot of its own; null: the server gave up for its length. */
 async function compareSlice(
   sql: Sql,
@@ -129,7 +163,8 @@ async function compareSlice(
   slice: Slice,
   sliceMs = SLICE_MS,
 ): Promise<readonly Difference[] | null> {
-  const timeout = String(by === undefined ? WHOLE_MS : sliceMs);
+  const longest = Math.min(sliceMs * slice.weight, WHOLE_MS);
+  const timeout = String(by === undefined ? WHOLE_MS : longest);
   // a part finds its rows by key: read with the whole tables each time, many parts would take days
   const scans = by === undefined ? "on" : "off";
   try {

@@ -149,7 +149,8 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
     by: "deposits",
     query: (sql, slice) => linesOf(sql, some(sql, sql`book.deposit`, slice)),
   },
-  // A charge is one posting. That no posting is without its charge follows of the sums, as both are above zero.
+  // Tells the charge itself, but a payment's charges may lie in several parts: that each posting is charged, and once, is
+  // told by the sums of the next rule.
   {
     rule: "every charge is what was posted for it",
     scopes: ["full"],
@@ -167,25 +168,33 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
       }) = c.type AND (e.amount, e.currency, e.network) = (abs(c.amount), c.currency, c.network)) p
       GROUP BY c.merchant_id, c.payment_id, c.type, c.amount, c.currency, c.network, p.n HAVING count(*) > p.n`,
   },
+  // The third sum weighs each amount with 64 bits that are its payment's own: it agrees if every payment was charged what
+  // was posted for it, and otherwise once in 2^64. So payments are compared in the memory of a merchant's sums.
   {
     rule: "charges add up to what was posted for them",
     scopes: ["full"],
     query: (sql) =>
       sql`
-      WITH posted AS (
-        SELECT merchant_id, currency, network, ${chargeType(sql)} AS type,
-          sum(CASE WHEN leg LIKE '%_refund' THEN -amount ELSE amount END) AS amount, count(*) AS n
+      WITH posting AS (
+        SELECT merchant_id, currency, network, payment_id, ${chargeType(sql)} AS type,
+          CASE WHEN leg LIKE '%_refund' THEN -amount ELSE amount END AS amount
         FROM book.entry e
         WHERE leg IN ('commission', 'network_fee', 'activation_fee', 'direct_deposit_fee', 'commission_refund', 'network_fee_refund')
-        GROUP BY 1, 2, 3, 4
+      ), posted AS (
+        SELECT merchant_id, currency, network, type, sum(amount) AS amount, count(*) AS n,
+          sum(amount * hashtextextended(payment_id, 0)) AS of_payments
+        FROM posting GROUP BY 1, 2, 3, 4
       ), charged AS (
-        SELECT merchant_id, currency, network, type, sum(amount) AS amount, count(*) AS n FROM book.charge GROUP BY 1, 2, 3, 4
+        SELECT merchant_id, currency, network, type, sum(amount) AS amount, count(*) AS n,
+          sum(amount * hashtextextended(payment_id, 0)) AS of_payments
+        FROM book.charge GROUP BY 1, 2, 3, 4
       )
       SELECT format('%s of %s %s/%s', type, merchant_id, currency, network) AS subject,
-        format('%s charges of %s, %s posted of %s', coalesce(c.n, 0), trim_scale(coalesce(c.amount, 0)),
-          coalesce(p.n, 0), trim_scale(coalesce(p.amount, 0))) AS detail
+        format('%s charges of %s, %s posted of %s%s', coalesce(c.n, 0), trim_scale(coalesce(c.amount, 0)),
+          coalesce(p.n, 0), trim_scale(coalesce(p.amount, 0)),
+          CASE WHEN (c.amount, c.n) = (p.amount, p.n) THEN ', for other payments' END) AS detail
       FROM charged c FULL JOIN posted p USING (merchant_id, currency, network, type)
-      WHERE (c.amount, c.n) IS DISTINCT FROM (p.amount, p.n)`,
+      WHERE (c.amount, c.n, c.of_payments) IS DISTINCT FROM (p.amount, p.n, p.of_payments)`,
   },
   {
     rule: "deposits are what was posted for them",

@@ -21,13 +21,23 @@ export interface Slice {
   readonly before: string | null;
   /** Numbers of the rows of one merchant, `from`; null: all of them. */
   readonly numbers: { readonly after: number; readonly upto: number | null } | null;
+  /** Rows of one merchant that is not cut, as a multiple of a part's; other parts: 1. */
+  readonly weight: number;
 }
 
 /** All keys. */
-export const WHOLE: Slice = { from: "", before: null, numbers: null };
+export const WHOLE: Slice = { from: "", before: null, numbers: null, weight: 1 };
 
 /** Rows of a list that a bucket counts; see book.list_bucket. */
 const BUCKET_ROWS = 250;
+
+/** Names a part, or several that follow each other, by the keys (and numbers) from which and to which it goes. */
+export function nameSlices(first: Slice, last: Slice): string {
+  const number = first.numbers === null ? "" : ` number ${first.numbers.after + 1}`;
+  const from = first.from === "" ? "the first" : `${first.from.trimEnd()}${number}`;
+  if (last.numbers !== null) return `${from} to ${last.from} number ${last.numbers.upto ?? "last"}`;
+  return last.before === null ? `${from} to the last` : `${from} to before ${last.before}`;
+}
 
 /** Condition on a column of the keys. */
 export function within(sql: AnySql, column: string, { from, before }: Slice): Fragment {
@@ -89,12 +99,13 @@ async function cutMerchants(sql: AnySql, most: number, cutsLists: boolean): Prom
   const slices: Slice[] = [];
   let from = "";
   let sum = 0;
+  const weight = () => Math.max(1, Math.ceil(sum / most));
   for (const account of accounts) {
     const { id } = account;
     const rows = Number(account.rows);
     const isCut = cutsLists && rows > most;
     if (isCut || sum + rows > most) {
-      if (from !== id) slices.push({ from, before: id, numbers: null });
+      if (from !== id) slices.push({ from, before: id, numbers: null, weight: weight() });
       from = id;
       sum = 0;
     }
@@ -106,10 +117,10 @@ async function cutMerchants(sql: AnySql, most: number, cutsLists: boolean): Prom
     from = `${id} `;
     for (let after = 0; after < rows; after += most) {
       const upto = after + most < rows ? after + most : null;
-      slices.push({ from: id, before: from, numbers: { after, upto } });
+      slices.push({ from: id, before: from, numbers: { after, upto }, weight: 1 });
     }
   }
-  return [...slices, { from, before: null, numbers: null }];
+  return [...slices, { from, before: null, numbers: null, weight: weight() }];
 }
 
 /** @param ids a query of them; may name one several times */
@@ -118,8 +129,8 @@ async function cutIds(sql: AnySql, ids: Fragment, most: number): Promise<Slice[]
   for (let from = "";;) {
     const [next] = await sql<{ id: string }[]>`
       SELECT id FROM (${ids}) i WHERE id > ${from} ORDER BY id OFFSET ${most} LIMIT 1`;
-    if (next === undefined) return [...slices, { from, before: null, numbers: null }];
-    slices.push({ from, before: next.id, numbers: null });
+    if (next === undefined) return [...slices, { from, before: null, numbers: null, weight: 1 }];
+    slices.push({ from, before: next.id, numbers: null, weight: 1 });
     from = next.id;
   }
 }
