@@ -40,7 +40,6 @@ const TOGETHER: Readonly<Record<string, number>> = {
 /** Files that take the longest: one of them that starts last would be waited for alone. */
 export const LONGEST: readonly string[] = [
   "tests/faults/matrix_test.ts",
-  "tests/drill/drill_test.ts",
   "tests/browser/hosted_page_test.ts",
   "tests/faults/lifecycle_test.ts",
   "tests/signer/process_test.ts",

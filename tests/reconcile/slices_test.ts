@@ -115,26 +115,29 @@ test("a comparison keeps no snapshot from part to part, so that dead rows can be
   const { sql } = database;
   await manyRows(sql);
   const other = database.connect({ max: 1 });
-  const horizons: Promise<string>[] = [];
+  const looks: Promise<{ at: number; oldest: number | null }>[] = [];
   await checkBooks(sql, "full", {
     sliceRows: SLICE_ROWS,
     onProgress: () => {
-      const horizon = async () => {
-        const [row] = await other<{ xmin: string }[]>`
-          INSERT INTO hub.job (name, due_at) VALUES (${crypto.randomUUID()}, now())
-          RETURNING pg_snapshot_xmin(pg_current_snapshot())::text AS xmin`;
-        const [oldest] = await other<{ age: string }[]>`
-          SELECT coalesce(max(age(backend_xmin)), 0)::text AS age FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+      const look = async () => {
+        const [row] = await other<{ at: string; oldest: string | null }[]>`
+          SELECT extract(epoch FROM clock_timestamp())::text AS at,
+            extract(epoch FROM min(xact_start))::text AS oldest
+          FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL`;
         assert(row !== undefined);
-        return oldest?.age ?? "";
+        return { at: Number(row.at), oldest: row.oldest === null ? null : Number(row.oldest) };
       };
-      horizons.push(horizon());
+      looks.push(look());
     },
   });
-  const ages = (await Promise.all(horizons)).map(Number);
-  assert(ages.length > 30, String(ages.length));
-  assert(Math.max(...ages) < ages.length / 2, `snapshots were ${Math.max(...ages)} commits old`);
+  const seen = await Promise.all(looks);
+  assert(seen.length > 30, String(seen.length));
+  // how many parts began while the oldest snapshot of a look was held
+  const held = seen.map(({ at, oldest }) =>
+    seen.filter((other) => oldest !== null && other.at > oldest && other.at <= at).length
+  );
+  assert(Math.max(...held) < seen.length / 2, `a snapshot was held for ${Math.max(...held)} parts`);
 });
 
 test("a charge for one payment that stands for another's is told, in whatever parts both lie", async () => {
