@@ -14,6 +14,7 @@ import { booksFaults } from "../support/books.ts";
 import { guardCluster } from "../support/cluster_guard.ts";
 import { startDebianPostgres } from "../support/debian_postgres.ts";
 import { removeCluster } from "../support/remove_cluster.ts";
+import { someAddress } from "../faults/support/chain_audit.ts";
 import { eventually, type Installation, openInstallation } from "./installation.ts";
 import {
   control,
@@ -79,7 +80,6 @@ export async function drillRestore(
   });
   installation.database = await startDebianPostgres(copy, {});
   disposed.defer(() => installation.database.stop());
-  env.DATABASE_URL = signerEnv.SIGNER_DATABASE_URL = installation.database.url;
   const print = { log: () => {}, error: say };
   const recover = ["recover", "--network", "TRX", "--gap", "100"];
   const recovered = await wallet(recover, env, () => Promise.resolve(""), print);
@@ -120,10 +120,15 @@ export async function drillRestore(
   }
   const verdicts = await resolve(installation, service);
   say(`unknown transfers: ${verdicts.match} matched, ${verdicts.book} booked; payouts are signed`);
+  // all others may have been paid before: this one shows that payouts leave again
+  const destination = someAddress();
+  const fresh = await withdraw(installation, service, { referenceId: "afterwards", destination });
+  if (fresh === null) faults.push("a withdrawal after the restore was refused");
+  else orders.push(fresh);
   const repeats = new Set(repeated.map(([order]) => order));
   const unrepeated = missing.filter((order) => !repeats.has(order));
   faults.push(...metFaults({
-    "withdrawals that the copy has": orders.length - missing.length,
+    "withdrawals that the copy has": known.size,
     "lost ones that were paid, and asked for again": [...repeats].filter(wasPaid).length,
     "lost ones that were paid, and not asked for again": unrepeated.filter(wasPaid).length,
   }, verdicts));
@@ -205,7 +210,10 @@ async function baseBackup({ database, folder }: Installation): Promise<string> {
   ], { PGPASSWORD: decodeURIComponent(password) });
   const { uid, gid } = await Deno.stat(database.folder);
   await run("chown", ["-R", `${uid}:${gid}`, `${copy}/postgres`], {});
-  await Deno.copyFile(`${folder}/postgres-1/postgres-password`, `${copy}/postgres-password`);
+  // restored at the same address: service and signer find it with the variables that they have
+  for (const file of ["postgres-password", "postgres-port"]) {
+    await Deno.copyFile(`${folder}/postgres-1/${file}`, `${copy}/${file}`);
+  }
   return copy;
 }
 
