@@ -27,7 +27,10 @@ type CallArguments<N extends OperationName> = Record<never, never> extends CallP
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call and its repetitions. */
+  /**
+   * Ends the call and its repetitions. What is thrown is the signal's reason, or a `PaymentsError` where
+   * the request may have been carried out.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -71,9 +74,19 @@ export class PaymentsError extends Error {
   readonly retryAfterMs: number | null;
   /** True where the request may have been carried out all the same: look it up before you repeat it. */
   readonly mayHaveHappened: boolean;
+  /**
+   * The `Idempotency-Key` that was sent, also one that was made for this call. To send the same request
+   * again name it: a call without it makes another one.
+   */
+  readonly idempotencyKey: string | null;
 
-  /** @param cause why there is no answer */
-  constructor(operation: OperationName, failure: Failure, isChange: boolean, cause?: unknown) {
+  /** @param sent what was sent, and whether an attempt of it may have been carried out */
+  constructor(
+    operation: OperationName,
+    failure: Failure,
+    sent: Pick<PaymentsError, "mayHaveHappened" | "idempotencyKey">,
+    cause?: unknown,
+  ) {
     const { code, status, body, requestId, retryAfterMs } = failure;
     const text = [body["error"], body["message"]].filter((one) => typeof one === "string");
     super(`${operation}: ${code}${text.length === 0 ? "" : ` (${text.join(": ")})`}`, { cause });
@@ -83,7 +96,8 @@ export class PaymentsError extends Error {
     this.body = body;
     this.requestId = requestId;
     this.retryAfterMs = retryAfterMs;
-    this.mayHaveHappened = isChange && UNCERTAIN.has(code);
+    this.mayHaveHappened = sent.mayHaveHappened;
+    this.idempotencyKey = sent.idempotencyKey;
   }
 }
 
@@ -123,7 +137,7 @@ const LISTS = {
   "GET /api/deposit-url": "depositUrls",
   "GET /api/withdrawals": "withdrawals",
   "GET /api/settlements": "settlements",
-  "GET /api/settlement-addresses": "addresses",
+  "GET /api/settlement-addresses": "settlementAddresses",
   "GET /api/transactions": "transactions",
   "GET /api/webhook-deliveries": "deliveries",
   "GET /api/merchants/{merchantId}/charges": "charges",
@@ -178,7 +192,8 @@ export class PaymentsClient {
 
   /**
    * The rows of a list, newest first, page by page. Rows that are made meanwhile are not shown, and none
-   * is shown twice.
+   * is shown twice. A row that leaves a `status` while its pages are read moves the others up, and some of
+   * them are passed over: for what is still pending read without `status`, and look at each row's own.
    *
    * @throws {PaymentsError} where a page cannot be read
    */
@@ -206,25 +221,31 @@ export class PaymentsClient {
   async #call(operation: OperationName, parts: Parts, signal?: AbortSignal): Promise<unknown> {
     const { attempts, longestPauseMs } = this.#options;
     const request = requestOf(operation, parts);
+    const idempotencyKey = request.headers["idempotency-key"] ?? null;
+    let mayHaveHappened = false;
     for (let attempt = 1;; attempt++) {
-      const outcome = await this.#attempt(operation, request, signal);
-      if (!(outcome instanceof PaymentsError)) return outcome.answer;
-      signal?.throwIfAborted();
-      const { code, retryAfterMs } = outcome;
+      const outcome = await this.#attempt(request, signal);
+      if ("answer" in outcome) return outcome.answer;
+      const { code, retryAfterMs } = outcome.failure;
+      // what an attempt without an answer has done is not undone by the refusal of a later one
+      mayHaveHappened ||= request.method !== "GET" && UNCERTAIN.has(code);
+      const sent = { mayHaveHappened, idempotencyKey };
+      const error = new PaymentsError(operation, outcome.failure, sent, outcome.cause);
       const mayRepeat = NOTHING_DONE.has(code) || (request.isRepeatable && UNCERTAIN.has(code));
       const pauseMs = retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempt - 1) * (1 + Math.random());
-      if (!mayRepeat || attempt >= attempts || pauseMs > longestPauseMs) throw outcome;
-      await pause(pauseMs, signal);
+      if (!isAborted(signal)) {
+        if (!mayRepeat || attempt >= attempts || pauseMs > longestPauseMs) throw error;
+        await pause(pauseMs, signal);
+      }
+      if (isAborted(signal)) throw mayHaveHappened ? error : signal?.reason;
     }
   }
 
   async #attempt(
-    operation: OperationName,
     { method, target, headers, body }: Sent,
     signal: AbortSignal | undefined,
-  ): Promise<{ readonly answer: unknown } | PaymentsError> {
+  ): Promise<Outcome> {
     const { baseUrl, apiKey, timeoutMs } = this.#options;
-    const isChange = method !== "GET";
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       const response = await this.#options.fetch(baseUrl + target, {
@@ -237,13 +258,22 @@ export class PaymentsClient {
       const text = await response.text();
       if (response.status === 204) return { answer: undefined };
       const answer = objectOf(text);
-      if (response.ok && answer !== null) return { answer };
-      return new PaymentsError(operation, failureOf(response, answer), isChange);
+      return response.ok && answer !== null ? { answer } : { failure: failureOf(response, answer) };
     } catch (cause) {
       const nothing = { status: null, body: {}, requestId: null, retryAfterMs: null };
-      return new PaymentsError(operation, { ...nothing, code: "no_answer" }, isChange, cause);
+      return { failure: { ...nothing, code: "no_answer" }, cause };
     }
   }
+}
+
+/** Result of one attempt. */
+type Outcome =
+  | { readonly answer: unknown }
+  | { readonly failure: Failure; readonly cause?: unknown };
+
+/** True where the caller has given up; asked anew after each wait. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
 }
 
 /** A request, ready to be sent as often as it takes. */
@@ -281,14 +311,14 @@ function requestOf(operation: OperationName, { path, query, header, body }: Part
     headers: Object.fromEntries(headers),
     body: body === undefined ? null : JSON.stringify(body),
     isRepeatable: ["GET", "PUT", "PATCH"].includes(method) || REPEATABLE.has(operation) ||
-      headers.has("idempotency-key") || isReferenced(operation, body),
+      KEYED.has(operation) || isReferenced(operation, body),
   };
 }
 
 /** A payout that names its reference is made once. */
 function isReferenced(operation: OperationName, body: unknown): boolean {
   return operation === "POST /api/withdrawals" &&
-    typeof (body as { readonly referenceId?: unknown }).referenceId === "string";
+    typeof (body as { readonly referenceId?: unknown } | undefined)?.referenceId === "string";
 }
 
 function failureOf(response: Response, body: Failure["body"] | null): Failure {
@@ -315,16 +345,15 @@ function objectOf(text: string): Failure["body"] | null {
   }
 }
 
+/** Waits, at most until the caller gives up. */
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
+  return new Promise((resolve) => {
+    const end = () => {
       clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
+      signal?.removeEventListener("abort", end);
       resolve();
-    }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end, { once: true });
   });
 }

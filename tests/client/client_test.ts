@@ -193,3 +193,53 @@ Deno.test("client: rows are read page by page, and none twice though new ones pu
     "?limit=2&page=3",
   ]);
 });
+
+Deno.test("client: a key that the operation does not know has nothing sent twice", async () => {
+  const { client, sent } = clientOf([lost, done]);
+  const parts = { body: PAYOUT, header: { "Idempotency-Key": "payout-1" } };
+  assertEquals(await failed(client.call("POST /api/withdrawals", parts), sent), [
+    "no_answer",
+    1,
+    true,
+  ]);
+});
+
+Deno.test("client: addresses for settlements are read row by row", async () => {
+  const { client } = clientOf([
+    () => Response.json({ settlementAddresses: [{ id: "a" }], pagination: { pages: 1 } }),
+  ]);
+  const rows = await Array.fromAsync(client.rows("GET /api/settlement-addresses"));
+  assertEquals(rows.map(({ id }) => id), ["a"]);
+});
+
+Deno.test("client: the key that it made is in the error, and what a lost attempt may have done as well", async () => {
+  const { client, sent } = clientOf([lost, refusal(503, "unavailable", atOnce)], { attempts: 2 });
+  const body = {
+    currency: "USDT",
+    requestedAmount: "5",
+    destinationAddress: "T",
+    destinationNetwork: "TRX",
+  } as const;
+  const error = await assertRejects(
+    () => client.call("POST /api/settlements", { body }),
+    PaymentsError,
+  );
+  const keys = sent.map(({ init }) => new Headers(init.headers).get("idempotency-key"));
+  assertEquals(keys, [error.idempotencyKey, error.idempotencyKey]);
+  assertEquals([error.code, error.mayHaveHappened], ["unavailable", true]);
+});
+
+Deno.test("client: a caller that gives up a change is told that it may have happened", async () => {
+  const giving = new AbortController();
+  const { client } = clientOf([() => {
+    giving.abort();
+    throw giving.signal.reason;
+  }]);
+  const options = { signal: giving.signal };
+  const error = await assertRejects(
+    () => client.call("POST /api/withdrawals", { body: PAYOUT }, options),
+    PaymentsError,
+  );
+  assertEquals([error.code, error.mayHaveHappened], ["no_answer", true]);
+  assertEquals((error.cause as Error).name, "AbortError");
+});
