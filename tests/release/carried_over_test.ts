@@ -103,6 +103,7 @@ test("a database of any release is carried over: its books hold and its payments
       await using database = await testDatabase({ migrated: false });
       const { sql } = database;
       await carriedOver(sql, version, text);
+      await verdictsAwaited(sql);
       assertEquals(await booksFaults(sql), []);
       assertEquals((await verifyAudit(sql, null)).faults, []);
       await confirmPending(sql);
@@ -112,6 +113,20 @@ test("a database of any release is carried over: its books hold and its payments
     });
   }
 });
+
+/**
+ * The books tell of a withdrawal that has waited for an administrator's verdict for an hour. Kept rows
+ * are older than that some day, so those that wait are as old as on the day they were kept.
+ */
+async function verdictsAwaited(sql: Sql): Promise<void> {
+  const waiting = await sql`
+    UPDATE book.outgoing o SET updated_at = now()
+    FROM book.withdrawal w JOIN book.inbox i USING (merchant_id)
+    WHERE o.id = w.outgoing_id AND o.merchant_id = w.merchant_id AND w.status = 'PENDING' AND o.status = 'final'
+      AND i.quarantine LIKE 'unexpected:%' AND i.data ->> 'outgoingId' = o.id
+    RETURNING o.id`;
+  assertEquals(waiting.length, 1, "one payout waits for a verdict");
+}
 
 /** A deposit that was seen before the upgrade becomes final after it. */
 async function confirmPending(sql: Sql): Promise<void> {
