@@ -103,6 +103,7 @@ CREATE TABLE book.account (
   CONSTRAINT account_pkey PRIMARY KEY (merchant_id),
   CONSTRAINT account_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES book.merchant(merchant_id)
 ) WITH (fillfactor=50);
+CREATE TRIGGER account_is_not_truncated BEFORE TRUNCATE ON book.account FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.address_number (
   merchant_id text COLLATE "C" NOT NULL,
@@ -111,6 +112,7 @@ CREATE TABLE book.address_number (
   CONSTRAINT address_number_pkey PRIMARY KEY (merchant_id, seq),
   CONSTRAINT address_number_seq_check CHECK ((seq > 0))
 );
+CREATE TRIGGER address_number_is_not_truncated BEFORE TRUNCATE ON book.address_number FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.attempt (
   outgoing_id text COLLATE "C" NOT NULL,
@@ -153,6 +155,7 @@ CREATE INDEX attempt_uncosted ON book.attempt USING btree (network, outgoing_id)
 CREATE TRIGGER attempt_adoption_is_kept BEFORE UPDATE OF adopted ON book.attempt FOR EACH ROW WHEN ((old.adopted IS DISTINCT FROM new.adopted)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER attempt_is_kept BEFORE UPDATE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.keep_attempt();
 CREATE TRIGGER attempt_is_never_deleted BEFORE DELETE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON book.attempt FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER attempt_limit_is_kept BEFORE UPDATE OF fee_limit ON book.attempt FOR EACH ROW WHEN ((old.fee_limit IS DISTINCT FROM new.fee_limit)) EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.audit (
@@ -187,6 +190,7 @@ CREATE TABLE book.balance (
   CONSTRAINT pending_not_negative CHECK ((pending >= (0)::numeric)),
   CONSTRAINT reserved_not_negative CHECK ((reserved >= (0)::numeric))
 ) WITH (fillfactor=50);
+CREATE TRIGGER balance_is_not_truncated BEFORE TRUNCATE ON book.balance FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.charge (
   merchant_id text COLLATE "C" NOT NULL,
@@ -204,6 +208,7 @@ CREATE TABLE book.charge (
   CONSTRAINT charge_type_check CHECK ((type = ANY (ARRAY['ADDRESS_ACTIVATION'::text, 'DIRECT_DEPOSIT'::text, 'DEPOSIT_COMMISSION'::text, 'WITHDRAWAL_COMMISSION'::text, 'NETWORK_FEE'::text, 'REVERSAL'::text])))
 );
 CREATE INDEX charge_rare ON book.charge USING btree (merchant_id, type, seq) WHERE (type = ANY (ARRAY['ADDRESS_ACTIVATION'::text, 'DIRECT_DEPOSIT'::text, 'REVERSAL'::text]));
+CREATE TRIGGER charge_is_not_truncated BEFORE TRUNCATE ON book.charge FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER charge_is_written_once BEFORE DELETE OR UPDATE ON book.charge FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.commit_log (
@@ -288,6 +293,7 @@ CREATE INDEX deposit_reference ON book.deposit USING btree (merchant_id, referen
 CREATE UNIQUE INDEX deposit_transfer ON book.deposit USING btree (merchant_id, network, txid, log_index) WHERE (txid IS NOT NULL);
 CREATE TRIGGER deposit_by_hand_is_unpaid BEFORE INSERT OR UPDATE OF status ON book.deposit FOR EACH ROW WHEN (((new.status = 'CONFIRMED'::text) AND (new.log_index = '-1'::integer))) EXECUTE FUNCTION book.check_deposit_by_hand();
 CREATE TRIGGER deposit_by_hand_needs_another BEFORE UPDATE OF status ON book.deposit FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = 'CONFIRMED'::text) AND ((new.log_index IS NULL) OR (new.log_index = '-1'::integer)))) EXECUTE FUNCTION book.check_confirmed_by_hand();
+CREATE TRIGGER deposit_is_not_truncated BEFORE TRUNCATE ON book.deposit FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER deposit_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.deposit FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
 CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_transition('deposit');
 CREATE TRIGGER top_up_by_sweep BEFORE INSERT OR UPDATE OF status ON book.deposit FOR EACH ROW WHEN (((new.status = 'CONFIRMED'::text) AND (new.source = 'top_up'::text) AND (new.log_index >= 0))) EXECUTE FUNCTION book.check_top_up();
@@ -313,6 +319,7 @@ CREATE INDEX deposit_address_list ON book.deposit_address USING btree (merchant_
 CREATE UNIQUE INDEX deposit_address_of_customer ON book.deposit_address USING btree (merchant_id, network, identifier) WHERE (kind = 'issued'::text);
 CREATE UNIQUE INDEX deposit_address_top_up ON book.deposit_address USING btree (merchant_id, network) WHERE (kind = 'top_up'::text);
 CREATE TRIGGER address_numbered AFTER INSERT ON book.deposit_address REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION book.number_addresses();
+CREATE TRIGGER deposit_address_is_not_truncated BEFORE TRUNCATE ON book.deposit_address FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.deposit_proof (
   merchant_id text COLLATE "C" NOT NULL,
@@ -413,6 +420,7 @@ CREATE TABLE book.inbox (
 CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
 CREATE INDEX inbox_quarantine ON book.inbox USING btree (network) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
 CREATE INDEX inbox_waiting ON book.inbox USING btree (merchant_id, created_at) WHERE ((consumed_at IS NULL) AND (quarantine IS NULL));
+CREATE TRIGGER inbox_is_not_truncated BEFORE TRUNCATE ON book.inbox FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER transfer_waits_for_proof BEFORE UPDATE ON book.inbox FOR EACH ROW WHEN ((((old.quarantine ~~ 'unproven:%'::text) OR (old.quarantine ~~ 'discarded:%'::text)) AND ((new.quarantine IS DISTINCT FROM old.quarantine) OR (new.consumed_at IS DISTINCT FROM old.consumed_at)))) EXECUTE FUNCTION book.require_deposit_proof();
 
 CREATE TABLE book.ingested (
@@ -429,6 +437,7 @@ CREATE TABLE book.ingested (
 CREATE UNIQUE INDEX ingested_payment ON book.ingested USING btree (network, txid) WHERE (txid IS NOT NULL);
 CREATE TRIGGER ingested_failover_is_kept BEFORE UPDATE ON book.ingested FOR EACH ROW WHEN ((old.event_id ~~ 'failover/%'::text)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER ingested_failover_is_never_deleted BEFORE DELETE ON book.ingested FOR EACH ROW WHEN ((old.event_id ~~ 'failover/%'::text)) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER ingested_is_not_truncated BEFORE TRUNCATE ON book.ingested FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER ingested_verdict_is_kept BEFORE UPDATE ON book.ingested FOR EACH ROW WHEN ((old.event_id ~~ 'verdict:%'::text)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER ingested_verdict_is_never_deleted BEFORE DELETE ON book.ingested FOR EACH ROW WHEN ((old.event_id ~~ 'verdict:%'::text)) EXECUTE FUNCTION book.refuse_change();
 
@@ -510,6 +519,7 @@ CREATE TABLE book.margin (
 );
 CREATE INDEX margin_of_beneficiary ON book.margin USING btree (beneficiary, created_at) WHERE (beneficiary <> merchant_id);
 CREATE INDEX margin_of_merchant ON book.margin USING btree (merchant_id, created_at);
+CREATE TRIGGER margin_is_not_truncated BEFORE TRUNCATE ON book.margin FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER margin_is_written_once BEFORE DELETE OR UPDATE ON book.margin FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.margin_day (
@@ -564,6 +574,7 @@ CREATE TABLE book.merchant (
   CONSTRAINT merchant_webhook_timeout_ms_check CHECK (((webhook_timeout_ms >= 1000) AND (webhook_timeout_ms <= 30000)))
 );
 CREATE INDEX merchant_of_reseller ON book.merchant USING btree (reseller_id, merchant_id) WHERE (reseller_id IS NOT NULL);
+CREATE TRIGGER merchant_is_not_truncated BEFORE TRUNCATE ON book.merchant FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.network_cost (
   network text COLLATE "C" NOT NULL,
@@ -584,6 +595,7 @@ CREATE TABLE book.network_cost (
   CONSTRAINT network_cost_transfers_check CHECK ((transfers >= 0)),
   CONSTRAINT network_cost_unpriced_check CHECK ((unpriced >= 0))
 ) WITH (fillfactor=50);
+CREATE TRIGGER network_cost_is_not_truncated BEFORE TRUNCATE ON book.network_cost FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.outbox (
   id text COLLATE "C" NOT NULL,
@@ -611,6 +623,7 @@ CREATE TRIGGER event_changed AFTER UPDATE ON book.outbox REFERENCING OLD TABLE A
 CREATE TRIGGER event_deleted AFTER DELETE ON book.outbox REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
 CREATE TRIGGER event_inserted AFTER INSERT ON book.outbox REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
 CREATE TRIGGER event_is_kept BEFORE UPDATE OF id, merchant_id, payment_id, type, payload ON book.outbox FOR EACH ROW EXECUTE FUNCTION book.keep_event();
+CREATE TRIGGER outbox_is_not_truncated BEFORE TRUNCATE ON book.outbox FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.outgoing (
   id text COLLATE "C" NOT NULL,
@@ -651,6 +664,7 @@ CREATE INDEX outgoing_queued ON book.outgoing USING btree (network, id) WHERE (s
 CREATE INDEX outgoing_signed ON book.outgoing USING btree (network, id) WHERE (status = 'signed'::text);
 CREATE CONSTRAINT TRIGGER outgoing_ends_by_proof AFTER UPDATE OF status ON book.outgoing DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.status = ANY (ARRAY['queued'::text, 'dead'::text, 'void'::text])) AND (new.attempts > 0))) EXECUTE FUNCTION book.check_nothing_lands();
 CREATE TRIGGER outgoing_is_kept BEFORE UPDATE ON book.outgoing FOR EACH ROW WHEN ((((((((((old.id IS DISTINCT FROM new.id) OR (old.merchant_id IS DISTINCT FROM new.merchant_id)) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.payment_id IS DISTINCT FROM new.payment_id)) OR (old.network IS DISTINCT FROM new.network)) OR (old.currency IS DISTINCT FROM new.currency)) OR (old.amount IS DISTINCT FROM new.amount)) OR (old.wallet IS DISTINCT FROM new.wallet)) OR (old.destination IS DISTINCT FROM new.destination))) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER outgoing_is_not_truncated BEFORE TRUNCATE ON book.outgoing FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_transition BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_step('outgoing');
 
 CREATE TABLE book.pair (
@@ -731,6 +745,7 @@ CREATE INDEX settlement_rare ON book.settlement USING btree (merchant_id, status
 CREATE INDEX settlement_waiting ON book.settlement USING btree (id) WHERE (status = 'APPROVAL_REQUIRED'::text);
 CREATE TRIGGER settlement_history BEFORE INSERT OR UPDATE OF status, history ON book.settlement FOR EACH ROW EXECUTE FUNCTION book.check_settlement_history();
 CREATE TRIGGER settlement_is_approved_by_another BEFORE UPDATE OF status ON book.settlement FOR EACH ROW WHEN (((old.status = 'APPROVAL_REQUIRED'::text) AND (new.status <> ALL (ARRAY['APPROVAL_REQUIRED'::text, 'REJECTED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION book.check_approval();
+CREATE TRIGGER settlement_is_not_truncated BEFORE TRUNCATE ON book.settlement FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER settlement_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.settlement FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
 
 CREATE TABLE book.settlement_address (
@@ -771,6 +786,7 @@ CREATE TABLE book.signing_turn (
   CONSTRAINT signing_turn_batches_check CHECK ((batches >= 0))
 ) WITH (fillfactor=50);
 CREATE TRIGGER signing_turn_is_never_deleted BEFORE DELETE ON book.signing_turn FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER signing_turn_is_not_truncated BEFORE TRUNCATE ON book.signing_turn FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER signing_turn_moves_on BEFORE UPDATE ON book.signing_turn FOR EACH ROW WHEN (((new.network <> old.network) OR ((new.batches <> old.batches) AND (new.batches <> (old.batches + 1))))) EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.sweep_address (
@@ -818,6 +834,7 @@ CREATE TRIGGER sweep_carries_its_items AFTER UPDATE ON book.sweep_item REFERENCI
 CREATE TRIGGER sweep_item_begins_open BEFORE INSERT ON book.sweep_item FOR EACH ROW WHEN (((new.outgoing_id IS NOT NULL) OR new.done)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_item_is_kept BEFORE UPDATE ON book.sweep_item FOR EACH ROW EXECUTE FUNCTION book.keep_sweep_item();
 CREATE TRIGGER sweep_item_is_never_deleted BEFORE DELETE ON book.sweep_item FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER sweep_item_is_not_truncated BEFORE TRUNCATE ON book.sweep_item FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_item_is_written_off BEFORE UPDATE ON book.sweep_item FOR EACH ROW WHEN (((old.write_off IS NULL) AND (new.write_off IS NOT NULL))) EXECUTE FUNCTION book.check_written_off();
 CREATE TRIGGER sweep_item_is_written_off_once BEFORE UPDATE ON book.sweep_item FOR EACH ROW WHEN ((old.write_off IS NOT NULL)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_write_off_has_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION book.check_written_off_items();
@@ -870,6 +887,7 @@ CREATE TABLE book.system_balance (
   balance numeric(76,18) NOT NULL DEFAULT 0,
   CONSTRAINT system_balance_pkey PRIMARY KEY (account, currency, network)
 ) WITH (fillfactor=50);
+CREATE TRIGGER system_balance_is_not_truncated BEFORE TRUNCATE ON book.system_balance FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.system_delta (
   account text COLLATE "C" NOT NULL,
@@ -877,6 +895,7 @@ CREATE TABLE book.system_delta (
   network text COLLATE "C" NOT NULL,
   amount numeric(76,18) NOT NULL
 );
+CREATE TRIGGER system_delta_is_not_truncated BEFORE TRUNCATE ON book.system_delta FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.transaction (
   merchant_id text COLLATE "C" NOT NULL,
@@ -906,6 +925,7 @@ CREATE TABLE book.transaction (
 ) WITH (fillfactor=80);
 CREATE INDEX transaction_rare ON book.transaction USING btree (merchant_id, status, seq) WHERE (status = ANY (ARRAY['FAILED'::text, 'CANCELLED'::text]));
 CREATE INDEX transaction_settlement ON book.transaction USING btree (merchant_id, type, seq) WHERE (type = 'SETTLEMENT'::text);
+CREATE TRIGGER transaction_is_not_truncated BEFORE TRUNCATE ON book.transaction FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER transaction_transition BEFORE UPDATE OF status ON book.transaction FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_transition('transaction');
 
 CREATE TABLE book.transition (
@@ -914,6 +934,7 @@ CREATE TABLE book.transition (
   to_status text COLLATE "C" NOT NULL,
   CONSTRAINT transition_pkey PRIMARY KEY (record, from_status, to_status)
 );
+CREATE TRIGGER transition_is_not_truncated BEFORE TRUNCATE ON book.transition FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.webhook_endpoint (
   merchant_id text COLLATE "C" NOT NULL,
@@ -981,6 +1002,7 @@ CREATE INDEX withdrawal_waiting ON book.withdrawal USING btree (id) WHERE (statu
 CREATE CONSTRAINT TRIGGER withdrawal_ends_by_verdict AFTER UPDATE OF status ON book.withdrawal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = ANY (ARRAY['CONFIRMED'::text, 'FAILED'::text])))) EXECUTE FUNCTION book.check_verdict();
 CREATE CONSTRAINT TRIGGER withdrawal_fails_unpaid AFTER UPDATE OF status ON book.withdrawal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = 'FAILED'::text))) EXECUTE FUNCTION book.check_refund();
 CREATE TRIGGER withdrawal_is_approved_by_another BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW WHEN (((old.status = 'PENDING_APPROVAL'::text) AND (new.status <> ALL (ARRAY['PENDING_APPROVAL'::text, 'CANCELLED'::text])) AND (new.settlement_id IS NULL))) EXECUTE FUNCTION book.check_approval();
+CREATE TRIGGER withdrawal_is_not_truncated BEFORE TRUNCATE ON book.withdrawal FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER withdrawal_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.withdrawal FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
 CREATE TRIGGER withdrawal_transition BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_transition('withdrawal');
 
@@ -999,6 +1021,7 @@ CREATE TABLE hub.address (
 );
 CREATE INDEX address_by_event ON hub.address USING btree (hub.text_key(event_address), network);
 CREATE INDEX address_of_index ON hub.address USING btree (network, wallet_index);
+CREATE TRIGGER address_is_not_truncated BEFORE TRUNCATE ON hub.address FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.api_key (
   id text COLLATE "C" NOT NULL,
@@ -1084,6 +1107,7 @@ CREATE TABLE hub.cursor (
   CONSTRAINT cursor_view_check CHECK ((view = ANY (ARRAY['head'::text, 'solid'::text])))
 );
 CREATE TRIGGER cursor_beginning_is_kept BEFORE UPDATE OF began_height ON hub.cursor FOR EACH ROW WHEN ((old.began_height IS DISTINCT FROM new.began_height)) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER cursor_is_not_truncated BEFORE TRUNCATE ON hub.cursor FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.database_history (
   one boolean NOT NULL DEFAULT true,
@@ -1094,6 +1118,7 @@ CREATE TABLE hub.database_history (
   CONSTRAINT database_history_pkey PRIMARY KEY (one),
   CONSTRAINT database_history_one_check CHECK (one)
 );
+CREATE TRIGGER database_history_is_not_truncated BEFORE TRUNCATE ON hub.database_history FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.deposit_proof_rule (
   network text COLLATE "C" NOT NULL,
@@ -1147,6 +1172,7 @@ CREATE TABLE hub.installation (
   CONSTRAINT installation_one_check CHECK (one)
 );
 CREATE TRIGGER installation_is_kept BEFORE DELETE OR UPDATE ON hub.installation FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER installation_is_not_truncated BEFORE TRUNCATE ON hub.installation FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.job (
   name text COLLATE "C" NOT NULL,
@@ -1179,6 +1205,7 @@ CREATE TABLE hub.migration (
   applied_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT migration_pkey PRIMARY KEY (number)
 );
+CREATE TRIGGER migration_is_not_truncated BEFORE TRUNCATE ON hub.migration FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.node_calls (
   network text COLLATE "C" NOT NULL,
@@ -1237,6 +1264,7 @@ CREATE TABLE hub.scanned_range (
   CONSTRAINT scanned_range_check CHECK ((last_height >= first_height)),
   CONSTRAINT scanned_range_first_height_check CHECK ((first_height >= 0))
 ) WITH (fillfactor=50);
+CREATE TRIGGER scanned_range_is_not_truncated BEFORE TRUNCATE ON hub.scanned_range FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.session (
   id text COLLATE "C" NOT NULL,
@@ -1317,6 +1345,7 @@ CREATE INDEX unknown_spend_open ON hub.unknown_spend USING btree (network) WHERE
 CREATE TRIGGER unknown_spend_fee_is_kept BEFORE UPDATE OF fee ON hub.unknown_spend FOR EACH ROW WHEN ((old.fee IS DISTINCT FROM new.fee)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER unknown_spend_is_kept BEFORE UPDATE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION hub.keep_unknown_spend();
 CREATE TRIGGER unknown_spend_is_never_deleted BEFORE DELETE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER unknown_spend_is_not_truncated BEFORE TRUNCATE ON hub.unknown_spend FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.unreadable_block (
   network text COLLATE "C" NOT NULL,
@@ -1330,6 +1359,7 @@ CREATE TABLE hub.unreadable_block (
   CONSTRAINT unreadable_block_tries_check CHECK ((tries > 0)),
   CONSTRAINT unreadable_block_view_check CHECK ((view = ANY (ARRAY['head'::text, 'solid'::text, 'again'::text])))
 );
+CREATE TRIGGER unreadable_block_is_not_truncated BEFORE TRUNCATE ON hub.unreadable_block FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.wallet (
   network text COLLATE "C" NOT NULL,
@@ -1347,6 +1377,7 @@ CREATE TABLE hub.wallet (
 );
 CREATE TRIGGER wallet_is_kept BEFORE UPDATE ON hub.wallet FOR EACH ROW WHEN ((((((old.network IS DISTINCT FROM new.network) OR (old.wallet_id IS DISTINCT FROM new.wallet_id)) OR (old.hot_wallet IS DISTINCT FROM new.hot_wallet)) OR (old.fingerprint IS DISTINCT FROM new.fingerprint)) OR ((old.attested_at IS NOT NULL) AND (new.attested_at IS DISTINCT FROM old.attested_at)))) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER wallet_is_never_deleted BEFORE DELETE ON hub.wallet FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER wallet_is_not_truncated BEFORE TRUNCATE ON hub.wallet FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE hub.wallet_level (
   network text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import {
@@ -106,6 +106,25 @@ test("entries and charges are written once, attempts and events keep their bytes
     Error,
     "signed",
   );
+});
+
+test("a table whose rows are never deleted is never truncated, and no payment or address is", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const kept = await sql<{ name: string }[]>`
+    SELECT DISTINCT tgrelid::regclass::text AS name FROM pg_trigger
+    WHERE NOT tgisinternal AND tgtype & 8 <> 0 AND tgtype & 32 = 0
+      AND tgfoid = 'book.refuse_change'::regproc`;
+  const names = new Set(kept.map(({ name }) => name));
+  assert(names.has("hub.installation") && names.size > 10, [...names].join());
+  for (const name of ["account", "balance", "deposit", "outgoing", "settlement", "withdrawal"]) {
+    names.add(`book.${name}`);
+  }
+  for (const name of ["address", "cursor", "migration", "scanned_range"]) names.add(`hub.${name}`);
+  for (const name of names) {
+    const truncated = () => sql.unsafe(`TRUNCATE ${name} CASCADE`);
+    await assertRejects(truncated, Error, "written once", name);
+  }
 });
 
 test("balances cannot fall below zero and postings are positive, whatever writes them", async () => {
