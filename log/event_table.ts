@@ -486,6 +486,8 @@ export const EVENTS = {
   "signer.peer_failed": ["warning", "a peer was cut off: {reason}"],
   "signer.request_failed": ["error", "a request failed: {reason}"],
   "signer.peer_slow": ["warning", "a peer was too slow and is cut off"],
+  "signer.still_failing": ["error", "{subject} still fails, {count} times by now: {reason}"],
+  "signer.works_again": ["info", "{subject} works again after {count} failures"],
   "signer.journal_cut": [
     "warning",
     "the last {count} bytes were cut off by a crash, no signature of them has left: {path}",

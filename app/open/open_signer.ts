@@ -5,8 +5,8 @@
  * @module
  */
 
-import { logEvent } from "../../log/log_event.ts";
 import { createSigner, steadyClock } from "../../chains/signer/create_signer.ts";
+import { LastingFailure } from "../../chains/signer/lasting_failure.ts";
 import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
@@ -49,15 +49,17 @@ export interface OpenSigner {
 }
 
 /** Asks for an intent that does not exist. */
-async function reaches(intents: IntentSource): Promise<boolean> {
+async function reaches(intents: IntentSource, away: LastingFailure): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), CHECK_MS);
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(`it did not answer within ${CHECK_MS} ms`), CHECK_MS);
   });
   try {
-    return await Promise.race([intents.read(["-"]).then(() => true), late]);
+    await Promise.race([intents.read(["-"]), late]);
+    away.succeeded();
+    return true;
   } catch (error) {
-    logEvent("signer.database_away", { error });
+    away.failed(error);
     return false;
   } finally {
     clearTimeout(timer);
@@ -85,6 +87,7 @@ export async function openSigner(
   });
   const { isPaused, persistSpent, memory, persistSigned } = state;
   const intents: IntentSource = { read: (ids) => readIntents(sql, ids) };
+  const away = new LastingFailure("signer.database_away", "reaching the database");
   const steady = steadyClock();
   const spending = new SpendingLimits(settings.limits ?? {}, state.spent);
   return {
@@ -102,7 +105,7 @@ export async function openSigner(
       steady,
     }),
     walletId: keys.walletId,
-    reachesDatabase: () => reaches(intents),
+    reachesDatabase: () => reaches(intents, away),
     spent: () => spending.sums(steady()),
     async close() {
       keys.lock();

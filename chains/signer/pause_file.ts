@@ -5,27 +5,42 @@
  * @module
  */
 
-import { logEvent } from "../../log/log_event.ts";
 import { removeIfThere, writeDurably } from "../durable_file.ts";
+import { LastingFailure } from "./lasting_failure.ts";
 
 /** The most of a pause's note that is shown, in characters. */
 const NOTE_LENGTH = 200;
 
+/** Logs that a pause cannot be read; one for all questions of a process. */
+export function unreadPause(): LastingFailure {
+  return new LastingFailure("signer.pause_unread", "reading the pause");
+}
+
 /** True if signing is paused. Where that cannot be told, it is. */
-export async function isPaused(file: string): Promise<boolean> {
+export async function isPaused(file: string, unread = unreadPause()): Promise<boolean> {
+  try {
+    const isThere = await exists(file);
+    unread.succeeded();
+    return isThere;
+  } catch (error) {
+    unread.failed(error);
+    return true;
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
   try {
     await Deno.lstat(file);
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
-    logEvent("signer.pause_unread", { error });
-    return true;
+    throw error;
   }
 }
 
 /** The note of a pause, in one line; null while signing is not paused. */
-export async function readPause(file: string): Promise<string | null> {
-  if (!await isPaused(file)) return null;
+export async function readPause(file: string, unread = unreadPause()): Promise<string | null> {
+  if (!await isPaused(file, unread)) return null;
   try {
     const note = await Deno.readTextFile(file);
     return note.replaceAll(/\s+/g, " ").trim().slice(0, NOTE_LENGTH);

@@ -6,9 +6,9 @@
  * @module
  */
 
-import { logEvent } from "../../log/log_event.ts";
 import type { Signer } from "../signer.ts";
 import { frameOf, FrameReader } from "./frames.ts";
+import { LastingFailure } from "./lasting_failure.ts";
 import {
   parseRequest,
   REQUEST_BYTES,
@@ -35,6 +35,19 @@ export interface SocketBounds {
 const BOUNDS: SocketBounds = { connections: 8, frameMs: 5_000, idleMs: 60_000 };
 const READ_BYTES = 64 * 1024;
 
+/** Logs of what peers meet again and again, for all of them together. */
+class Failures {
+  readonly accepting = new LastingFailure("signer.accept_failed", "accepting a connection");
+  readonly places = new LastingFailure("signer.peers_full", "taking in a peer");
+  readonly connection = new LastingFailure("signer.peer_failed", "a peer's connection");
+  readonly pace = new LastingFailure("signer.peer_slow", "waiting for a peer");
+  readonly requests = {
+    sign: new LastingFailure("signer.request_failed", "signing"),
+    live: new LastingFailure("signer.request_failed", "telling what was signed"),
+    status: new LastingFailure("signer.request_failed", "telling the signer's status"),
+  };
+}
+
 /** A served socket. */
 export interface SocketServer {
   /** Accepts no more connections, finishes the requests at hand within the bound, and hangs up. */
@@ -48,25 +61,29 @@ export function serveSocket(
   bounds: SocketBounds = BOUNDS,
 ): SocketServer {
   const peers = new Set<Peer>();
+  const failures = new Failures();
   let isClosing = false;
   const accept = async () => {
     for (;;) {
       let connection;
       try {
         connection = await listener.accept();
+        failures.accepting.succeeded();
       } catch (error) {
         if (isClosing) return;
         // out of file descriptors, or a peer gone again: neither ends the service
-        logEvent("signer.accept_failed", { error });
+        failures.accepting.failed(error);
         await new Promise((resolve) => setTimeout(resolve, 100));
         continue;
       }
       if (peers.size >= bounds.connections) {
-        logEvent("signer.peers_full", { count: peers.size });
+        const count = peers.size;
+        failures.places.failed(`${count} are there already`, { count });
         connection.close();
         continue;
       }
-      const peer = new Peer(connection, handler, bounds);
+      failures.places.succeeded();
+      const peer = new Peer(connection, handler, bounds, failures);
       peers.add(peer);
       peer.done.finally(() => peers.delete(peer));
     }
@@ -93,14 +110,21 @@ class Peer {
   readonly #connection: Deno.UnixConn;
   readonly #handler: SocketHandler;
   readonly #bounds: SocketBounds;
+  readonly #failures: Failures;
   #isBusy = false;
   #isFinishing = false;
   #isCut = false;
 
-  constructor(connection: Deno.UnixConn, handler: SocketHandler, bounds: SocketBounds) {
+  constructor(
+    connection: Deno.UnixConn,
+    handler: SocketHandler,
+    bounds: SocketBounds,
+    failures: Failures,
+  ) {
     this.#connection = connection;
     this.#handler = handler;
     this.#bounds = bounds;
+    this.#failures = failures;
     this.done = this.#run();
   }
 
@@ -122,7 +146,7 @@ class Peer {
     try {
       await this.#serve();
     } catch (error) {
-      if (!this.#isCut) logEvent("signer.peer_failed", { error });
+      if (!this.#isCut) this.#failures.connection.failed(error);
     } finally {
       this.cut();
     }
@@ -162,28 +186,36 @@ class Peer {
   }
 
   async #respond(request: SocketRequest): Promise<SocketResponse> {
-    const { id } = request;
+    const { id, op } = request;
+    const failures = this.#failures.requests[op];
     try {
-      switch (request.op) {
-        case "sign":
-          return { id, answers: await this.#handler.sign(request.requests) };
-        case "live":
-          return { id, remembered: await this.#handler.live(request.outgoingIds) };
-        case "status":
-          return { id, status: await this.#handler.status() };
-        default:
-          return request satisfies never;
-      }
+      const response = await this.#perform(request);
+      failures.succeeded();
+      return response;
     } catch (error) {
-      logEvent("signer.request_failed", { error });
+      failures.failed(error);
       return { id, failed: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async #perform(request: SocketRequest): Promise<SocketResponse> {
+    const { id } = request;
+    switch (request.op) {
+      case "sign":
+        return { id, answers: await this.#handler.sign(request.requests) };
+      case "live":
+        return { id, remembered: await this.#handler.live(request.outgoingIds) };
+      case "status":
+        return { id, status: await this.#handler.status() };
+      default:
+        return request satisfies never;
     }
   }
 
   /** Bounds a wait by ending the connection, which ends every read and write of it. */
   async #within<T>(ms: number, work: () => Promise<T>): Promise<T> {
     const timer = setTimeout(() => {
-      logEvent("signer.peer_slow");
+      this.#failures.pace.failed("it is too slow", {});
       this.cut();
     }, Math.max(0, ms));
     try {

@@ -7,7 +7,7 @@
 
 import { logEvent } from "../../../log/log_event.ts";
 import { listenSocket } from "../../../chains/signer/listen_socket.ts";
-import { isPaused, readPause } from "../../../chains/signer/pause_file.ts";
+import { isPaused, readPause, unreadPause } from "../../../chains/signer/pause_file.ts";
 import { serveSocket } from "../../../chains/signer/serve_socket.ts";
 import { openSignedJournal } from "../../../chains/signer/signed_journal.ts";
 import { readSpent, writeSpent } from "../../../chains/signer/spent_file.ts";
@@ -39,10 +39,11 @@ if (!lock.ok) {
 }
 const spentFile = `${settings.stateDir}/spent.json`;
 const pauseFile = `${settings.stateDir}/paused`;
+const unread = unreadPause();
 const { journal, spent } = await earlierState();
 const wallet = await openPublicWallet(settings.walletFile);
 const opened = await openSigner(settings, {
-  isPaused: () => isPaused(pauseFile),
+  isPaused: () => isPaused(pauseFile, unread),
   spent,
   persistSpent: (spent) => writeSpent(spentFile, spent),
   memory: journal.memory,
@@ -62,7 +63,7 @@ const server = serveSocket(await listenSocket(settings.socket, settings.socketGr
   sign: (requests) => opened.signer.sign(requests),
   live: (outgoingIds) => opened.signer.live(outgoingIds),
   status: async () => {
-    const pause = await readPause(pauseFile);
+    const pause = await readPause(pauseFile, unread);
     return {
       walletId: opened.walletId,
       fingerprint: fingerprintOf(wallet),
