@@ -161,8 +161,10 @@ export type ChainOfNetwork = {
   } | null;
   /** Newest final block of the chain; null: not reached since the start */
   chainSolid: number | null;
-  /** Final blocks that are left to read */
+  /** Final blocks that are left to read; null: not known, as no node answers: none has said for half a minute how long the chain is */
   lag: number | null;
+  /** Seconds since a node last said how long the chain is; null: none has since the start */
+  reachedSeconds: number | null;
   /** Set while many blocks are left */
   catchUp: {
     blocksPerSecond: number;

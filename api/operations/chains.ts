@@ -92,8 +92,18 @@ const chainOfNetwork = z.object({
     1_202,
   ),
   lag: eg(
-    z.int().min(0).nullable().meta({ description: "Final blocks that are left to read" }),
+    z.int().min(0).nullable().meta({
+      description:
+        "Final blocks that are left to read; null: not known, as no node answers: none has said for half a minute how long the chain is",
+    }),
     2,
+  ),
+  reachedSeconds: eg(
+    z.number().min(0).nullable().meta({
+      description:
+        "Seconds since a node last said how long the chain is; null: none has since the start",
+    }),
+    1.5,
   ),
   catchUp: eg(
     z.object({ blocksPerSecond: z.number().min(0), left: z.int().min(0) }).nullable().meta({
@@ -144,6 +154,9 @@ export const getChains = adminRoute({
   },
 });
 
+/** Silence of all nodes after which nothing is known of the chain's end; a scan looks every few seconds. */
+const SILENT_MS = 30_000;
+
 async function networkView(network: Network, { sql, scanOf }: ApiContext) {
   const [solid, head, unread, ranges] = await Promise.all([
     readCursor(sql, network, "solid"),
@@ -153,12 +166,20 @@ async function networkView(network: Network, { sql, scanOf }: ApiContext) {
   ]);
   const scan = scanOf?.(network) ?? { status: null, nodes: [] };
   const { status } = scan;
+  const silentMs = status === null || status.reachedAt === 0
+    ? null
+    : Math.max(0, performance.now() - status.reachedAt);
+  // a long catch-up asks for blocks alone, of nodes that answer
+  const answers = scan.nodes.some(({ state, failure }) => state === "ready" && failure === null);
+  const isKnown = silentMs !== null &&
+    (answers || silentMs <= SILENT_MS + (status?.restMs ?? 0));
   return shown(chainOfNetwork, {
     network,
     solid,
     head,
     chainSolid: status?.chainSolid ?? null,
-    lag: status === null ? null : lagOf(status),
+    lag: status === null || !isKnown ? null : lagOf(status),
+    reachedSeconds: silentMs === null ? null : Math.round(silentMs / 100) / 10,
     catchUp: status === null || status.catchUp === null ? null : {
       blocksPerSecond: Math.round(status.catchUp.perSecond),
       left: status.catchUp.left,

@@ -55,6 +55,8 @@ export interface Program<Context> {
   readonly hidesInput?: boolean;
   /** True where one word alone stands for its list: `pairs` for `pairs list`. */
   readonly listsByNoun?: boolean;
+  /** Exit code where the database or a file cannot be used; 1 where it is left out. */
+  readonly faultCode?: 1 | 2;
 }
 
 /** Width of the column of usages. */
@@ -106,7 +108,8 @@ function findVerb<Context>({ verbs, listsByNoun }: Program<Context>, line: reado
 /**
  * Carries out one command line.
  *
- * @returns the exit code: 0 done, 1 refused, 2 not understood
+ * @returns the exit code: 0 done, 1 refused, 2 not understood; where what it works with cannot be
+ *   used, the program's own
  */
 export async function runProgram<Context>(
   program: Program<Context>,
@@ -130,7 +133,7 @@ export async function runProgram<Context>(
     const fault = outsideFault(error);
     if (fault === null) throw error;
     out.error(fault);
-    return 1;
+    return program.faultCode ?? 1;
   }
 }
 

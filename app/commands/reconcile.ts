@@ -1,7 +1,7 @@
 /**
  * Compares the books with themselves and with the chains, beside a running service:
  * `deno task reconcile`. Reads the same variables as the service. Exit code 1: there is a
- * difference; 2: something could not be compared.
+ * difference; 2: something could not be compared, or nothing, as without its database.
  *
  * `--quick` compares what costs the same however many payments there were. `--accept-hot-wallet`
  * takes what hot wallets hold, the coin too, for right from now on: after a transfer that was made, or
@@ -30,7 +30,12 @@ async function reconcile(env: Env, out: Output, isQuick: boolean, accepts: boole
   await configureLogging(config);
   return await withBooks(config, async (sql) => {
     const chains = await chainsToRead(config).catch((error: unknown) => {
-      throw error instanceof WalletFault ? new Refused(error.message, 2) : error;
+      if (error instanceof WalletFault) throw new Refused(error.message, 2);
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      throw new Refused(
+        `Cannot compare as there is no wallet: set WALLET_FILE (${error.message})`,
+        2,
+      );
     });
     let toldAt = performance.now();
     const report = await compareAll({
@@ -82,8 +87,32 @@ function printPart({ network, rules, holdings }: ReportedPart, out: Output): voi
   out.log(table(rows).replaceAll(/^/gm, "      "));
 }
 
+/**
+ * Carries out `deno task reconcile`.
+ *
+ * @returns the exit code: 0 no difference, 1 a difference, 2 where something or all of it could not
+ *   be compared, as without its database
+ */
+export async function reconcileCommand(
+  line: readonly string[],
+  env: Env,
+  out: Output,
+): Promise<number> {
+  const program = {
+    title: "deno task reconcile",
+    verbs: [RECONCILE],
+    notes: "",
+    faultCode: 2,
+  } as const;
+  try {
+    return await runProgram(program, { env, out }, line, out);
+  } catch (error) {
+    // a fault of the program must not look like a difference
+    out.error(error instanceof Error ? error.stack ?? error.message : String(error));
+    return 2;
+  }
+}
+
 if (import.meta.main) {
-  const program = { title: "deno task reconcile", verbs: [RECONCILE], notes: "" };
-  const context = { env: Deno.env.toObject(), out: console };
-  Deno.exit(await runProgram(program, context, Deno.args, console));
+  Deno.exit(await reconcileCommand(Deno.args, Deno.env.toObject(), console));
 }

@@ -56,8 +56,9 @@ export async function recover(
       `known owner are watched.\n` +
       (readTo === null
         ? "No block was read yet."
-        : `Blocks up to ${readTo} are read already. If any of them is newer than the restored copy, ` +
-          `read again from the copy's time on:\n  deno task admin rescan ${network} <from> ${readTo}`);
+        : `The scan goes on from block ${readTo}, as the copy has it. Nothing is to be read again, ` +
+          `unless tables of different copies were put together: then, while the hold is open,\n` +
+          `  deno task admin rescan ${network} <from> ${readTo}`);
   });
 }
 

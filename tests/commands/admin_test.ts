@@ -4,6 +4,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -228,4 +229,51 @@ test("thresholds of settlements and merchants' endpoints from the command line",
   const none = await run(["callbacks", "redeliver", id, "--from", "2020-01-01"], env);
   assertEquals(none.text, "0 events are sent again.");
   assertEquals((await run(["callbacks", "status", "mer_none"], env)).code, 1);
+});
+
+test("a network whose nodes are silent is not shown as read to its end, and they are named", async () => {
+  let silentMs = 2_000;
+  const status = () => ({
+    chainSolid: 1_202,
+    readSolid: 1_202,
+    readSolidTime: Date.now(),
+    readHead: 1_219,
+    reachedAt: performance.now() - silentMs,
+    blocksRead: 10,
+    catchUp: null,
+    stopped: null,
+    unreadable: [],
+    restMs: 0,
+  });
+  const node = (failure: string | null) => ({
+    name: "node.example",
+    state: failure === null ? "ready" as const : "cooling-down" as const,
+    coolDownMs: 0,
+    suspendedMs: 0,
+    callsPerSecond: null,
+    coolingCalls: 0,
+    unserved: [],
+    callsToday: 0,
+    dailyCalls: null,
+    failure,
+  });
+  let failure: string | null = null;
+  await using api = await testApi({
+    chains: new Map([["TRX", paperChain("TRX")]]),
+    scanOf: () => ({ status: status(), nodes: [node(failure)] }),
+  });
+  const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };
+  const well = await run(["chains"], env);
+  assertMatch(well.text, /^TRX .* 0 +2 s ago/m);
+  assert(!well.text.includes("no node tells"), well.text);
+
+  [silentMs, failure] = [64_000, "connection refused"];
+  const { text } = await run(["chains"], env);
+  assertMatch(text, /^TRX .* unknown +64 s ago/m);
+  assertStringIncludes(text, "TRX: no node tells how long the chain is");
+  assertStringIncludes(text, "TRX: node node.example is cooling-down: connection refused");
+
+  // nodes that answer, asked for nothing but blocks while many are left
+  failure = null;
+  assertMatch((await run(["chains"], env)).text, /^TRX .* 0 +64 s ago/m);
 });

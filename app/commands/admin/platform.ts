@@ -13,8 +13,9 @@ function isOn(text: string | undefined): boolean | undefined {
 const Chain = z.object({
   network: z.string(),
   solid: z.object({ height: z.number() }).nullable(),
-  head: z.object({ height: z.number() }).nullable(),
+  head: z.object({ height: z.number(), time: z.string() }).nullable(),
   lag: z.number().nullable(),
+  reachedSeconds: z.number().nullable(),
   stopped: z.string().nullable(),
   restSeconds: z.number(),
   unread: z.array(z.object({ height: z.number(), view: z.string(), reason: z.string() })),
@@ -48,14 +49,24 @@ function chainsText(networks: readonly z.infer<typeof Chain>[]): string {
     network: one.network,
     solid: one.solid?.height,
     head: one.head?.height,
-    lag: one.lag,
+    "blocks behind": one.lag ?? "unknown",
+    reached: one.reachedSeconds === null
+      ? "not since the start"
+      : `${Math.round(one.reachedSeconds)} s ago`,
     ranges: one.scanned.map(({ from, to }) => `${from}-${to}`).join(" "),
     rest: `${one.restSeconds} s`,
   }));
   const nodes = networks.flatMap(({ network, nodes }) =>
     nodes.map((node) => ({ network, ...node }))
   );
-  const troubles = networks.flatMap(({ network, stopped, unread }) => [
+  const troubles = networks.flatMap(({ network, stopped, unread, lag, head, nodes }) => [
+    ...(lag !== null ? [] : [
+      `${network}: no node tells how long the chain is, the newest block seen is ` +
+      (head === null ? "none" : `${head.height} of ${head.time}`),
+      ...nodes.map(({ name, state, failure }) =>
+        `${network}: node ${name} is ${state}${failure === null ? "" : `: ${failure}`}`
+      ),
+    ]),
     ...(stopped === null ? [] : [`${network} is read no further: ${stopped}`]),
     ...unread.map(({ view, height, reason }) =>
       view === "again"
