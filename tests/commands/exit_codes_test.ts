@@ -56,7 +56,7 @@ test("books that cannot be compared end deno task reconcile with 2, a difference
   }
 });
 
-/** What `deno task healthy` ends with, against a server at this address. */
+/** Exit code of `deno task healthy` against a server at an address. */
 async function healthy(hostname: string): Promise<number> {
   await using server = Deno.serve(
     { hostname, port: 0, onListen: () => {} },
