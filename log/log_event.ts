@@ -7,7 +7,10 @@
 import { getLogger } from "@logtape/logtape";
 import { type EventName, EVENTS } from "./event_table.ts";
 
-/** The fields of a line for those of the program. */
+/**
+ * The fields of a line for those of the program. What every line has of its own (`@timestamp`, `level`,
+ * `logger`, `message`, `event`) gets another name: a field of the same one would take its place in the JSON.
+ */
 const NAMES: Readonly<Record<string, string>> = {
   merchantId: "merchant",
   merchantIds: "merchants",
@@ -18,6 +21,10 @@ const NAMES: Readonly<Record<string, string>> = {
   requestId: "request",
   walletIndex: "index",
   message: "content",
+  event: "occurrence",
+  level: "degree",
+  logger: "writer",
+  "@timestamp": "time",
 };
 
 /** Errors that say nothing of their cause but that something was not thought of. */

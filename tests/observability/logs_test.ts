@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { configure, type LogRecord, reset } from "@logtape/logtape";
+import { configure, getJsonLinesFormatter, type LogRecord, reset } from "@logtape/logtape";
 import { logMove, type PaymentMove } from "../../actors/journal/payment_moves.ts";
 import { type EventName, EVENTS, logsDocument } from "../../log/event_table.ts";
 import { logEvent } from "../../log/log_event.ts";
@@ -81,6 +81,64 @@ Deno.test("a failed payout is a warning with all that one asks for first", async
     reason: "OUT_OF_ENERGY",
   });
 });
+
+Deno.test("no field takes the place of what every line has of its own", async () => {
+  const fields = { "@timestamp": 1, level: 2, logger: 3, message: 4, event: 5, kept: 6 };
+  const [line] = await logged(() => logEvent("service.stopping", fields));
+  assert(line !== undefined);
+  const written = JSON.parse(getJsonLinesFormatter({ properties: "flatten" })(line));
+  assertEquals(written, {
+    "@timestamp": new Date(line.timestamp).toISOString(),
+    level: "INFO",
+    logger: "engine.service",
+    message: "stopping",
+    event: "service.stopping",
+    time: 1,
+    degree: 2,
+    writer: 3,
+    content: 4,
+    occurrence: 5,
+    kept: 6,
+  });
+});
+
+const MOVES: readonly (readonly [PaymentMove["kind"], PaymentMove["status"], EventName])[] = [
+  ["deposit", "PENDING", "deposit.seen"],
+  ["deposit", "CONFIRMED", "deposit.confirmed"],
+  ["deposit", "FAILED", "deposit.failed"],
+  ["withdrawal", "PENDING_APPROVAL", "payout.approval"],
+  ["settlement", "CONFIRMED", "payout.confirmed"],
+  ["withdrawal", "FAILED", "payout.failed"],
+  ["settlement", "CANCELLED", "payout.cancelled"],
+];
+
+for (const [kind, status, event] of MOVES) {
+  Deno.test(`one line with payment, merchant, network, amount and txid: ${kind} ${status}`, async () => {
+    const lines = await logged(() =>
+      logMove({
+        kind,
+        status,
+        id: "pay_1",
+        merchantId: "mer_1",
+        network: "TRX",
+        currency: "USDT",
+        amount: amount("12.5"),
+        reason: null,
+        txid: "ab",
+      })
+    );
+    assertEquals(lines.map(({ properties }) => properties), [{
+      event,
+      kind,
+      payment: "pay_1",
+      merchant: "mer_1",
+      network: "TRX",
+      currency: "USDT",
+      amount: "12.5",
+      txid: "ab",
+    }]);
+  });
+}
 
 Deno.test("an expected fault is words alone, a fault of the program has its stack", async () => {
   class Away extends Error {
