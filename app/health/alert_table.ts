@@ -112,11 +112,12 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "The signer is away, paused or has another wallet",
     "the-signer",
   ],
+  // ChainBlind pages for the same outage, and says which network
   chain_unreached: [
-    "page",
+    "ticket",
     "2m",
     "A network cannot be reached",
-    "Deposits are not seen, payouts wait",
+    "Deposits are not seen, payouts wait: EngineChainBlind pages for it",
     NIGHT,
   ],
   chain_lag: ["page", "5m", "The scan of a network is behind", "Deposits are credited late", NIGHT],
@@ -289,8 +290,9 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "It waits for money, the signer or a node",
     NIGHT,
   ],
+  // a network that is away pages by itself, and payouts that wait for any other cause do (PayoutsHeld)
   wallet_unreadable: [
-    "page",
+    "ticket",
     "5m",
     "The hot wallet cannot be looked at",
     "New payouts may be refused",
@@ -482,14 +484,6 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "Payouts wait for funds",
     NIGHT,
   ],
-  SignerClosed: [
-    "engine_signer_open == 0",
-    "page",
-    "2m",
-    "Payouts cannot be signed",
-    "The signer is away or paused",
-    "the-signer",
-  ],
   ChainBlind: [
     "engine_chain_reached_age_seconds > 30",
     "page",
@@ -498,12 +492,13 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "Deposits are not seen, payouts wait",
     NIGHT,
   ],
+  // less the time without an answer: an outage of the nodes is ChainBlind's alone
   ChainLate: [
-    "engine_chain_lag_seconds > 300",
+    "engine_chain_lag_seconds - engine_chain_reached_age_seconds > 300",
     "page",
     "2m",
     "The newest block that was read is old",
-    "Deposits are credited late",
+    "Nodes answer, and deposits are credited late",
     NIGHT,
   ],
   CallbacksLate: [

@@ -72,6 +72,51 @@ Deno.test("every reason of readiness has a rule of its own", () => {
   assertEquals(without, []);
 });
 
+/** Metrics ten minutes after something went away, and the one rule that wakes a person. */
+const OUTAGES: Readonly<Record<string, readonly [page: string, metrics: string]>> = {
+  "the only node of a network": [
+    "EngineChainBlind",
+    `engine_ready 1
+engine_build_info{version="1"} 1
+engine_readiness_reasons{reason="chain_unreached"} 1
+engine_readiness_reasons{reason="wallet_unreadable"} 1
+engine_chain_reached_age_seconds{network="TRX"} 600
+engine_chain_lag_seconds{network="TRX"} 660
+engine_chain_reached_age_seconds{network="ETH"} 2
+engine_chain_lag_seconds{network="ETH"} 20
+engine_signer_open 1
+`,
+  ],
+  "the signer": [
+    "EngineReasonSigner",
+    `engine_ready 1
+engine_build_info{version="1"} 1
+engine_readiness_reasons{reason="signer"} 1
+engine_chain_reached_age_seconds{network="TRX"} 2
+engine_chain_lag_seconds{network="TRX"} 60
+engine_signer_open 0
+`,
+  ],
+  "new blocks, while nodes answer": [
+    "EngineChainLate",
+    `engine_ready 1
+engine_build_info{version="1"} 1
+engine_chain_reached_age_seconds{network="TRX"} 2
+engine_chain_lag_seconds{network="TRX"} 600
+`,
+  ],
+};
+
+for (const [what, [page, metrics]] of Object.entries(OUTAGES)) {
+  Deno.test(`one outage wakes a person once: ${what}`, () => {
+    const now = samplesOf(metrics);
+    const pages = ALERTS.filter(({ severity, expression }) =>
+      severity === "page" && evaluate(parse(expression), { before: now, now }).length > 0
+    );
+    assertEquals(pages.map(({ name }) => name), [page]);
+  });
+}
+
 test("every rule links to a task of operations.md", async () => {
   const text = await Deno.readTextFile(file("docs/operations.md"));
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
