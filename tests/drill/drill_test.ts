@@ -1,5 +1,15 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { dirname } from "node:path";
+import { connect } from "../../ledger/database/connect.ts";
+import { debianBinaries, testNeedingDebianPostgres } from "../support/debian_postgres.ts";
+import { loadLastRelease } from "./carry_over.ts";
+
+import { figureFaults } from "./figures.ts";
+import { openServer } from "./installation.ts";
 import { metFaults } from "./restore.ts";
+import { drillUpgrade, metFaults as upgradeMetFaults, programAddress } from "./upgrade.ts";
+
+const test = testNeedingDebianPostgres();
 
 Deno.test("drill restore: one in which nothing was lost, repeated, matched or booked has failed", () => {
   const met = (copied: number, repeated: number, others: number) => ({
@@ -20,5 +30,65 @@ Deno.test("drill restore: one in which nothing was lost, repeated, matched or bo
     ] as const
   ) {
     assertEquals(metFaults(counts, verdicts).length, faults);
+  }
+});
+
+Deno.test("drill upgrade: money that a migration changed, and rows that are gone, are faults", () => {
+  const balance = "balance of mer_a USDT TRX";
+  const before = { "rows of book.entry": "9", "rows of hub.job": "3", [balance]: "10 0 5" };
+  for (
+    const [changed, faults] of [
+      [{}, []],
+      [{ "rows of hub.job": "4" }, []],
+      [{ "rows of hub.made_by_it": "4" }, []],
+      [{ "rows of hub.job": "2" }, ["rows of hub.job: 3 before, 2 afterwards"]],
+      [{ "rows of hub.job": undefined }, ["rows of hub.job: 3 before, none afterwards"]],
+      [{ "rows of book.entry": "10" }, ["rows of book.entry: 9 before, 10 afterwards"]],
+      [{ [balance]: "15 0 0" }, [`${balance}: 10 0 5 before, 15 0 0 afterwards`]],
+      [{ [balance]: undefined }, [`${balance}: 10 0 5 before, none afterwards`]],
+      [{ "withdrawal FAILED USDT TRX": "1 of 5" }, [
+        "withdrawal FAILED USDT TRX: none before, 1 of 5 afterwards",
+      ]],
+    ] as const
+  ) {
+    const after = Object.entries({ ...before, ...changed }).flatMap(([name, figure]) =>
+      figure === undefined ? [] : [[name, figure] as const]
+    );
+    assertEquals(figureFaults(new Map(Object.entries(before)), new Map(after)), faults);
+  }
+});
+
+Deno.test("drill upgrade: one without payouts under way, or without new ones, has failed", () => {
+  for (const [underWay, asked, faults] of [[6, 2, 0], [0, 2, 1], [6, 0, 1], [0, 0, 2]] as const) {
+    assertEquals(upgradeMetFaults(underWay, asked).length, faults);
+  }
+});
+
+test("drill upgrade: payments of the last release go on in this version, beside new ones", async () => {
+  assertEquals(await drillUpgrade(() => {}, { seconds: 1 }), []);
+});
+
+test("drill upgrade: an operator's backup is restored, carried over and compared", async () => {
+  await using server = await openServer();
+  const sql = connect(server.url, { max: 1 });
+  await loadLastRelease(sql);
+  await sql.end();
+  const { url, env } = programAddress(server);
+  const file = await Deno.makeTempFile({ prefix: "engine-drill-", suffix: ".dump" });
+  try {
+    const args = ["--format=custom", `--dbname=${url}`, `--file=${file}`];
+    const program = `${dirname(debianBinaries().initdb)}/pg_dump`;
+    assert((await new Deno.Command(program, { args, env }).output()).success);
+    const steps: string[] = [];
+    assertEquals(await drillUpgrade((line) => steps.push(line), { backup: file }), []);
+    assertEquals(steps.map((line) => line.split(" ")[0]), [
+      "restored",
+      "read",
+      "migrations",
+      "read",
+      "books",
+    ]);
+  } finally {
+    await Deno.remove(file);
   }
 });

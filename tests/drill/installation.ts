@@ -64,6 +64,30 @@ export interface Installation extends AsyncDisposable {
   connect(): Sql;
 }
 
+/** An empty server of Debian's PostgreSQL, which is removed at its end. */
+export async function openServer(): Promise<TestServer & AsyncDisposable> {
+  const dataDir = await Deno.makeTempDir({ prefix: "engine-drill-" });
+  await Deno.chmod(dataDir, 0o755);
+  const guard = await guardCluster(dataDir);
+  const end = async () => {
+    await guard.release();
+    await removeCluster(dataDir, null);
+  };
+  try {
+    const server = await startDebianPostgres(dataDir, {});
+    return {
+      ...server,
+      async [Symbol.asyncDispose]() {
+        await server.stop();
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
 /** Sets one up; the signer runs, and no service yet. */
 export async function openInstallation(): Promise<Installation> {
   const folder = await Deno.makeTempDir({ prefix: "engine-drill-" });

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { verifyAudit } from "../../ledger/audit_trail.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { migrate, readMigrations } from "../../ledger/database/migrate.ts";
+import { migrate } from "../../ledger/database/migrate.ts";
 import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
 import { addTransfer, amount, booksFaults, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -10,8 +10,8 @@ import { openHook, openWebhooks } from "../support/hooks.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { releasedMigrations } from "./released.ts";
-import { dumpRows, loadRows } from "./rows.ts";
+import { keptDumps, migrationsOf } from "./released.ts";
+import { dumpRows, loadRows, renewAwaitedVerdict } from "./rows.ts";
 import { statesWithoutRow } from "./states.ts";
 
 const test = testNeeding(DATABASE);
@@ -51,15 +51,6 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "hub.installation.environment = staging": ONE_ROW,
 };
 
-/** The kept rows of each release, oldest first. */
-async function dumps(): Promise<readonly { readonly version: string; readonly text: string }[]> {
-  const versions = [...new Set((await releasedMigrations()).map(({ version }) => version))];
-  return await Promise.all(versions.map(async (version) => ({
-    version,
-    text: await Deno.readTextFile(new URL(`./${version}.sql`, import.meta.url)),
-  })));
-}
-
 /** The statements of a dump, without that of the server's own history. */
 function tables(text: string): readonly string[] {
   return text.slice(text.indexOf("INSERT INTO ")).split("\n\n").map((part) => part.trim())
@@ -68,22 +59,18 @@ function tables(text: string): readonly string[] {
 
 /** A database as a release has left it, and as the start of this version makes it. */
 async function carriedOver(sql: Sql, version: string, text: string): Promise<void> {
-  const released = await releasedMigrations();
-  const last = released.findLastIndex((migration) => migration.version === version);
-  const names = new Set(released.slice(0, last + 1).map(({ name }) => name));
-  const migrations = await readMigrations();
-  await migrate(sql, migrations.filter(({ name }) => names.has(name)));
+  await migrate(sql, await migrationsOf(version));
   await loadRows(sql, text);
   assertEquals(
     tables(await dumpRows(sql)),
     tables(text),
     "rows are not restored as they were kept",
   );
-  await migrate(sql, migrations);
+  await migrate(sql);
 }
 
 test("every release has a kept dump, and that of the newest has a row of every state", async () => {
-  const kept = await dumps();
+  const kept = await keptDumps();
   const newest = kept.at(-1);
   assert(newest !== undefined);
   await using database = await testDatabase({ migrated: false });
@@ -98,12 +85,12 @@ test("every release has a kept dump, and that of the newest has a row of every s
 });
 
 test("a database of any release is carried over: its books hold and its payments go on", async (t) => {
-  for (const { version, text } of await dumps()) {
+  for (const { version, text } of await keptDumps()) {
     await t.step(version, async () => {
       await using database = await testDatabase({ migrated: false });
       const { sql } = database;
       await carriedOver(sql, version, text);
-      await verdictsAwaited(sql);
+      await renewAwaitedVerdict(sql);
       assertEquals(await booksFaults(sql), []);
       assertEquals((await verifyAudit(sql, null)).faults, []);
       await confirmPending(sql);
@@ -113,20 +100,6 @@ test("a database of any release is carried over: its books hold and its payments
     });
   }
 });
-
-/**
- * The books tell of a withdrawal that has waited for an administrator's verdict for an hour. Kept rows
- * are older than that some day, so those that wait are as old as on the day they were kept.
- */
-async function verdictsAwaited(sql: Sql): Promise<void> {
-  const waiting = await sql`
-    UPDATE book.outgoing o SET updated_at = now()
-    FROM book.withdrawal w JOIN book.inbox i USING (merchant_id)
-    WHERE o.id = w.outgoing_id AND o.merchant_id = w.merchant_id AND w.status = 'PENDING' AND o.status = 'final'
-      AND i.quarantine LIKE 'unexpected:%' AND i.data ->> 'outgoingId' = o.id
-    RETURNING o.id`;
-  assertEquals(waiting.length, 1, "one payout waits for a verdict");
-}
 
 /** A deposit that was seen before the upgrade becomes final after it. */
 async function confirmPending(sql: Sql): Promise<void> {

@@ -1,4 +1,11 @@
+/**
+ * Migrations of each release, and the rows that are kept of it.
+ *
+ * @module
+ */
+
 import { assert } from "@std/assert";
+import { type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 
 /** One line of `ledger/migrations/released.sum`, in the form of sha256sum(1). */
 export interface Released {
@@ -25,4 +32,23 @@ export async function releasedMigrations(): Promise<readonly Released[]> {
     released.push({ version, checksum, name });
   }
   return released;
+}
+
+/** The migrations of this checkout that a release had. */
+export async function migrationsOf(version: string): Promise<readonly Migration[]> {
+  const released = await releasedMigrations();
+  const last = released.findLastIndex((migration) => migration.version === version);
+  const names = new Set(released.slice(0, last + 1).map(({ name }) => name));
+  return (await readMigrations()).filter(({ name }) => names.has(name));
+}
+
+/** The kept rows of each release, oldest first. */
+export async function keptDumps(): Promise<
+  readonly { readonly version: string; readonly text: string }[]
+> {
+  const versions = [...new Set((await releasedMigrations()).map(({ version }) => version))];
+  return await Promise.all(versions.map(async (version) => ({
+    version,
+    text: await Deno.readTextFile(new URL(`./${version}.sql`, import.meta.url)),
+  })));
 }

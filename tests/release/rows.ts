@@ -5,6 +5,7 @@
  * @module
  */
 
+import { assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 
 /** Writes itself: by `migrate`. */
@@ -59,4 +60,18 @@ export async function loadRows(sql: Sql, text: string): Promise<void> {
       UPDATE hub.database_history d SET system_identifier = h.system_identifier,
         timeline = h.timeline, database_oid = h.database_oid FROM hub.server_history() h`;
   });
+}
+
+/**
+ * The books tell of a withdrawal that has waited for an administrator's verdict for an hour. Kept rows
+ * are older than that some day, so those that wait are as old as on the day they were kept.
+ */
+export async function renewAwaitedVerdict(sql: Sql): Promise<void> {
+  const waiting = await sql`
+    UPDATE book.outgoing o SET updated_at = now()
+    FROM book.withdrawal w JOIN book.inbox i USING (merchant_id)
+    WHERE o.id = w.outgoing_id AND o.merchant_id = w.merchant_id AND w.status = 'PENDING' AND o.status = 'final'
+      AND i.quarantine LIKE 'unexpected:%' AND i.data ->> 'outgoingId' = o.id
+    RETURNING o.id`;
+  assertEquals(waiting.length, 1, "one payout waits for a verdict");
 }
