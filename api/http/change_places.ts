@@ -10,11 +10,20 @@
 import { unavailable } from "./errors.ts";
 
 /**
- * Changes under way at most, of all merchants, from their heads to their answers: half of them in the
- * journal's batch under way, half for the next one. Larger batches gain nothing, and a request
- * that is let in waits for all that hold places before it.
+ * Changes under way at most, of all merchants, from their heads to their answers: but for those that
+ * are kept for accounts with few, half of them in the journal's batch under way, half for the next one.
+ * Larger batches gain nothing, and a request that is let in waits for all that hold places before it.
  */
-const CHANGE_PLACES = 384;
+const CHANGE_PLACES = 448;
+
+/**
+ * Of so many places the last one is kept for accounts that hold few: floods of some accounts end where
+ * these begin, and to use all of them up takes dozens of accounts.
+ */
+const KEPT_OF = 7;
+
+/** Most places that an account holds of those that are kept, and the fewer the less are left. */
+const FEW = 4;
 
 /** A place is kept for a body that is awaited for so long, milliseconds; afterwards others may have it. */
 const BODY_MS = 100;
@@ -50,6 +59,7 @@ export class ChangePlaces {
   /** Places of requests whose bodies are awaited, the oldest first. */
   readonly #awaiting = new Set<Place>();
   readonly #capacity: number;
+  readonly #kept: number;
   readonly #clock: () => number;
   #used = 0;
   #refused = 0;
@@ -61,6 +71,7 @@ export class ChangePlaces {
     clock: () => number = () => performance.now(),
   ) {
     this.#capacity = capacity;
+    this.#kept = Math.floor(capacity / KEPT_OF);
     this.#clock = clock;
   }
 
@@ -79,16 +90,20 @@ export class ChangePlaces {
 
   /** True where some account might find no place. */
   get isCrowded(): boolean {
-    return 3 * this.#used >= 2 * this.#capacity;
+    return 3 * this.#used >= 2 * (this.#capacity - this.#kept);
   }
 
   /**
    * True where an account finds a place just now. It may hold twice as many as are left free: one that
-   * floods gets two thirds of them, and the next ones two thirds of what is left.
+   * floods gets two thirds of them, and the next ones two thirds of what is left. A place that is given
+   * back goes to those with fewer places than that, so that floods become equal. The kept places are not
+   * counted as free for it: of these an account with few has some, one at least while there is any.
    */
   hasRoom(account: string): boolean {
     this.#giveUpAwaited();
-    return (this.#held.get(account) ?? 0) < 2 * (this.#capacity - this.#used);
+    const free = this.#capacity - this.#used;
+    const kept = this.#kept === 0 ? 0 : Math.ceil(FEW * Math.min(1, free / this.#kept));
+    return (this.#held.get(account) ?? 0) < Math.max(2 * (free - this.#kept), kept);
   }
 
   /** Notes that a change was refused for want of a place. */

@@ -14,17 +14,48 @@ function fill(places: ChangePlaces, account: string): Place[] {
 }
 
 Deno.test("an account that floods gets two thirds of the places, the next ones of what is left", () => {
-  const places = new ChangePlaces(384);
+  const places = new ChangePlaces(448);
   assertEquals(["a", "b", "c"].map((account) => fill(places, account).length), [256, 86, 28]);
   assertEquals(places.enter("d")?.isHeld, true);
   assertEquals(places.figures.underWay, 371);
 });
 
+Deno.test("thirty accounts that flood together leave others places", () => {
+  const places = new ChangePlaces();
+  const held = new Map<string, Place[]>();
+  for (let n = 0; n < 30; n++) held.set(`flood_${n}`, fill(places, `flood_${n}`));
+  const other = fill(places, "mer_a");
+  assertEquals([other.length, fill(places, "mer_b").length], [1, 1]);
+  for (const place of other) places.leave(place);
+  // many more are needed to use all of them up
+  for (let n = 30; n < 50; n++) held.set(`flood_${n}`, fill(places, `flood_${n}`));
+  assertEquals(places.hasRoom("mer_a"), false);
+  assertEquals([...held.values()].findIndex((taken) => taken.length === 0) > 35, true);
+});
+
+Deno.test("a place that is given back while places are scarce goes to who has few, and floods become equal", () => {
+  const places = new ChangePlaces();
+  const held = Array.from({ length: 6 }, (_, n) => fill(places, `flood_${n}`));
+  const [largest = []] = held;
+  const place = largest.pop();
+  if (place !== undefined) places.leave(place);
+  assertEquals([places.hasRoom("flood_0"), places.hasRoom("mer_a")], [false, true]);
+  // in turns each gives one back, and all ask for more
+  for (let turn = 0; turn < 2_000; turn++) {
+    const given = held[turn % 6]?.shift();
+    if (given !== undefined) places.leave(given);
+    for (const [n, taken] of held.entries()) taken.push(...fill(places, `flood_${n}`));
+  }
+  const counts = held.map((taken) => taken.length);
+  assertEquals(counts.every((count) => count >= 40 && count <= 70), true, counts.join());
+  assertEquals(fill(places, "mer_a").length >= 4, true);
+});
+
 Deno.test("many accounts with one request each get all places", () => {
-  const places = new ChangePlaces(384);
+  const places = new ChangePlaces(448);
   const entered = Array.from({ length: 500 }, (_, n) => places.enter(`mer_${n}`));
   const taken = entered.filter((place) => place !== null);
-  assertEquals([taken.length, places.figures.accounts], [384, 384]);
+  assertEquals([taken.length, places.figures.accounts], [448, 448]);
   for (const place of taken) places.leave(place);
   assertEquals([places.figures.underWay, places.figures.accounts], [0, 0]);
 });
@@ -60,7 +91,7 @@ Deno.test("a body that does not arrive keeps no place, and finds one later only 
 });
 
 Deno.test("nobody is looked at more closely while every account finds a place", () => {
-  const places = new ChangePlaces(384);
+  const places = new ChangePlaces(448);
   const found: boolean[] = [];
   for (let n = 0; n < 256; n++) {
     found.push(places.isCrowded);
