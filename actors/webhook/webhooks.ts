@@ -13,8 +13,7 @@ import type { CrashPointName } from "../runtime/crash_point.ts";
 import { within } from "../runtime/within.ts";
 import { AttemptMarker } from "./attempt_marker.ts";
 import { type AttemptDeps, Attempts } from "./attempts.ts";
-import { Claims } from "./claims.ts";
-import { Endpoint, RetryAlarm } from "./endpoint.ts";
+import { Claims, Endpoint, RetryAlarm } from "./endpoint.ts";
 
 /** Deliveries under way at the same time, all merchants together, where nothing else is said. */
 const IN_FLIGHT = 1_024;

@@ -7,7 +7,7 @@
 import { assert, assertEquals } from "@std/assert";
 import postgres from "postgres";
 import { AttemptMarker } from "../../actors/webhook/attempt_marker.ts";
-import { Claims } from "../../actors/webhook/claims.ts";
+import { Claims } from "../../actors/webhook/endpoint.ts";
 import { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
 import {
