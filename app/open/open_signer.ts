@@ -8,7 +8,7 @@
 import { createSigner, steadyClock } from "../../chains/signer/create_signer.ts";
 import { LastingFailure } from "../../chains/signer/lasting_failure.ts";
 import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
-import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { createTronTransferBuilder } from "../../chains/tron/pay/transfer_builder.ts";
 import type { IntentSource, Signer } from "../../chains/signer.ts";

@@ -1,8 +1,7 @@
 import type { Signer } from "../../chains/signer.ts";
-import type { ColdAddresses } from "../../chains/signer/destination_rule.ts";
+import type { ColdAddresses, Limit, Limits } from "../../chains/signer/signing_rules.ts";
 import { type SignerNetwork, signerPermissions } from "../../chains/signer/signer_settings.ts";
 import { createSocketSigner, type SignerWallet } from "../../chains/signer/socket_client.ts";
-import type { Limit, Limits } from "../../chains/signer/spending_limits.ts";
 import { fingerprintOf } from "../../chains/wallet/public_wallet.ts";
 import { databaseAccess } from "../../ledger/database/database_url.ts";
 import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";

@@ -16,9 +16,13 @@ import {
   type TransferBuilder,
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
-import { type ColdAddresses, destinationFault } from "./destination_rule.ts";
+import {
+  type ColdAddresses,
+  destinationFault,
+  type SpendingLimits,
+  type SpentHours,
+} from "./signing_rules.ts";
 import { SignedMemory, type StoredSignature } from "./signed_memory.ts";
-import { type SpendingLimits, type SpentHours } from "./spending_limits.ts";
 
 /** The only status in which an outgoing row may be signed. */
 const SIGNABLE = "queued";

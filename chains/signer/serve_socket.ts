@@ -7,15 +7,16 @@
  */
 
 import type { Signer } from "../signer.ts";
-import { frameOf, FrameReader } from "./frames.ts";
-import { LastingFailure } from "./lasting_failure.ts";
 import {
+  frameOf,
+  FrameReader,
   parseRequest,
   REQUEST_BYTES,
   type SignerStatus,
   type SocketRequest,
   type SocketResponse,
 } from "./socket_protocol.ts";
+import { LastingFailure } from "./lasting_failure.ts";
 
 /** Answers to a peer's requests. */
 export interface SocketHandler extends Required<Signer> {

@@ -6,8 +6,7 @@
 
 import type { Network } from "../../ledger/money/pair.ts";
 import type { TokenContracts } from "../tron/token_contracts.ts";
-import type { ColdAddresses } from "./destination_rule.ts";
-import type { Limits } from "./spending_limits.ts";
+import type { ColdAddresses, Limits } from "./signing_rules.ts";
 
 /** The PostgreSQL client looks for its defaults under these names and fails where it may not. */
 const POSTGRES_NAMES = "PG*";

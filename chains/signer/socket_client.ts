@@ -14,8 +14,9 @@ import {
   SignerUnavailable,
   type SignRequest,
 } from "../signer.ts";
-import { frameOf, FrameReader } from "./frames.ts";
 import {
+  frameOf,
+  FrameReader,
   parseResponse,
   RESPONSE_BYTES,
   type SignerStatus,

@@ -9,7 +9,7 @@
 
 import { z } from "zod";
 import { syncEntryOf, writeDurably } from "../durable_file.ts";
-import type { SpentHours } from "./spending_limits.ts";
+import type { SpentHours } from "./signing_rules.ts";
 
 const spentSchema = z.record(
   z.string().regex(/^[A-Za-z]+\/[A-Za-z_]+$/),

@@ -6,7 +6,7 @@
  */
 
 import { assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
 import { steadyClock } from "../../chains/signer/create_signer.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { openDesk, refusalOf, signedOf, START } from "./support/desk.ts";

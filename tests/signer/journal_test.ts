@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { openSignedJournal, type SignedJournal } from "../../chains/signer/signed_journal.ts";
 import type { StoredSignature } from "../../chains/signer/signed_memory.ts";
-import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { LIFETIME_MS } from "../../app/open/open_chains.ts";
 import { testNeeding } from "../support/permissions.ts";

@@ -1,7 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Envelope } from "../../chains/chain.ts";
 import { SignerUnavailable, type SignRequest } from "../../chains/signer.ts";
-import { frameOf, FrameReader, ProtocolError } from "../../chains/signer/frames.ts";
+import {
+  frameOf,
+  FrameReader,
+  parseRequest,
+  ProtocolError,
+  REQUEST_BYTES,
+  type SignerStatus,
+} from "../../chains/signer/socket_protocol.ts";
 import { listenSocket } from "../../chains/signer/listen_socket.ts";
 import {
   serveSocket,
@@ -9,11 +16,6 @@ import {
   type SocketHandler,
 } from "../../chains/signer/serve_socket.ts";
 import { createSocketSigner, type SocketSigner } from "../../chains/signer/socket_client.ts";
-import {
-  parseRequest,
-  REQUEST_BYTES,
-  type SignerStatus,
-} from "../../chains/signer/socket_protocol.ts";
 import { until } from "../support/books.ts";
 import { testNeeding } from "../support/permissions.ts";
 

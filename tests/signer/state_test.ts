@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import type { Intent, SignRequest } from "../../chains/signer.ts";
 import { createSigner } from "../../chains/signer/create_signer.ts";
 import { isPaused, pause, resume } from "../../chains/signer/pause_file.ts";
-import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import { readSpent, writeSpent } from "../../chains/signer/spent_file.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";

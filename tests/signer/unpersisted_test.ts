@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { openDesk, refusalOf, signedOf, START } from "./support/desk.ts";
 

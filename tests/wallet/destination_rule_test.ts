@@ -3,8 +3,8 @@ import type { Intent } from "../../chains/signer.ts";
 import {
   type AddressSource,
   destinationFault,
-  isSpending,
-} from "../../chains/signer/destination_rule.ts";
+  SpendingLimits,
+} from "../../chains/signer/signing_rules.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 
 /** The keys as far as this rule is concerned: an address is named after its place. */
@@ -110,5 +110,8 @@ for (const [what, { of: changes, says }] of Object.entries(refused)) {
 
 Deno.test("what stays with us does not count against the caps", () => {
   const kinds = ["payout", "settlement", "gas", "sweep", "delegation", "reclaim", "cold"] as const;
-  assertEquals(kinds.filter(isSpending), ["payout", "settlement", "gas"]);
+  const counted = kinds.filter((kind) => new SpendingLimits({}).count({ ...PAYOUT, kind }, 0));
+  assertEquals(counted, ["payout", "settlement", "gas"]);
+  const capped = new SpendingLimits({ "USDT/TRX": { perTransaction: amountOf("0.5") } });
+  assertEquals(kinds.filter((kind) => capped.fault({ ...PAYOUT, kind }, 0) !== null), counted);
 });

@@ -12,7 +12,7 @@ import type { BlockRef, Envelope } from "../../chains/chain.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
 import type { Intent, IntentSource, SignAnswer } from "../../chains/signer.ts";
 import { createSigner, type SignerOptions } from "../../chains/signer/create_signer.ts";
-import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
 import { addressToHex } from "../../chains/tron/address.ts";
 import { makeEnvelope } from "../../chains/tron/pay/envelope.ts";
 import {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Intent } from "../../chains/signer.ts";
 import { SignedMemory } from "../../chains/signer/signed_memory.ts";
-import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
 import { amount } from "../support/books.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,6 @@
-import { frameOf, FrameReader } from "../../../chains/signer/frames.ts";
 import {
+  frameOf,
+  FrameReader,
   parseResponse,
   RESPONSE_BYTES,
   type SignerStatus,

@@ -1,6 +1,6 @@
 import { createSigner } from "../../../chains/signer/create_signer.ts";
 import type { SignedMemory } from "../../../chains/signer/signed_memory.ts";
-import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import type { Signer, TransferBuilder } from "../../../chains/signer.ts";
 import type { TronChain } from "../../../chains/tron/tron_chain.ts";

@@ -9,7 +9,7 @@ import { HDKey } from "@scure/bip32";
 import type { Envelope } from "../../../chains/chain.ts";
 import type { Intent, SignAnswer, Signer } from "../../../chains/signer.ts";
 import { createSigner, type SignerOptions } from "../../../chains/signer/create_signer.ts";
-import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { makeEnvelope } from "../../../chains/tron/pay/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";

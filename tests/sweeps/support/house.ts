@@ -14,7 +14,7 @@ import type { Chain } from "../../../chains/chain.ts";
 import { startDevChain } from "../../../devchain/start.ts";
 import type { Signer } from "../../../chains/signer.ts";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
-import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { addressToHex } from "../../../chains/tron/address.ts";
 import { signTransactionId } from "../../../chains/tron/pay/transfer_transaction.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";

@@ -16,7 +16,7 @@ import type { Chain } from "../../../chains/chain.ts";
 import type { Fault } from "../../../devchain/faults.ts";
 import { startDevChain } from "../../../devchain/start.ts";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
-import { type Limits, SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { type Limits, SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";

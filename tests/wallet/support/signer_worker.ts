@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
-import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { serveSigner } from "../../../app/workers/worker_signer.ts";
 import type { Intent } from "../../../chains/signer.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
