@@ -7,6 +7,7 @@
  * `deno test` is given. Files of a folder in {@linkcode TOGETHER} are therefore imported by a few entries,
  * which tell a test that fails by its own file. Files wait for timers, disks and processes as well, so
  * that twice as many entries run at the same time as there are cores; `DENO_JOBS` says another number.
+ * Types are checked beside them, as `deno check` does and remembers it, and what they find ends the run.
  *
  * @module
  */
@@ -20,14 +21,21 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const TOGETHER: Readonly<Record<string, number>> = {
   actors: 8,
   api: 12,
-  commands: 4,
+  bench: 6,
+  client: 5,
+  commands: 5,
   contract: 8,
   decisions: 20,
   dev_chain: 10,
+  faults: 4,
   journal: 10,
+  observability: 6,
   properties: 8,
   rates: 10,
   reconcile: 6,
+  repo: 5,
+  setup: 6,
+  signer: 6,
   sweeps: 4,
   treasury: 8,
   tron: 20,
@@ -43,12 +51,29 @@ export const LONGEST: readonly string[] = [
   "tests/browser/hosted_page_test.ts",
   "tests/faults/lifecycle_test.ts",
   "tests/signer/process_test.ts",
-  "tests/faults/killed_test.ts",
   "tests/repo/no_permissions_test.ts",
+  "tests/faults/killed_test.ts",
+  "tests/observability/night_test.ts",
+  "tests/faults/chaos_test.ts",
 ];
 
 /** Ending of the file that an entry writes when all of its files were loaded. */
 const LOADED = ".loaded";
+
+/**
+ * Begins an entry: a file that never asks for `Deno.test` while it loads declares no test, and would
+ * pass for good. Asking is counted, not calling, so that a test still tells where it was declared.
+ */
+const COUNTING = `
+const { test } = Deno;
+let asked = 0;
+Object.defineProperty(Deno, "test", { get: () => (asked++, test) });
+const declaring = async (file, load) => {
+  const before = asked;
+  await load();
+  if (asked === before) throw new Error(file + " declares no test");
+};
+`;
 
 /** Test files at a path and below it, from the repository's root. */
 async function testFiles(path: string): Promise<string[]> {
@@ -83,7 +108,11 @@ async function writeEntries(folder: string, entries: readonly (readonly string[]
       ? (files[0] ?? "").replace(/^tests\//, "").replace(/\.tsx?$/, "")
       : `${files[0]?.split("/")[1]}_${files.length}_files`;
     const path = join(folder, `${String(i).padStart(3, "0")}_${name.replaceAll("/", "_")}.ts`);
-    const text = files.map((file) => `import ${JSON.stringify(`file://${join(ROOT, file)}`)};\n`);
+    const text = [COUNTING];
+    for (const file of files) {
+      const url = JSON.stringify(`file://${join(ROOT, file)}`);
+      text.push(`await declaring(${JSON.stringify(file)}, () => import(${url}));\n`);
+    }
     // said after all imports: a file that ends its module at import would hide the others
     text.push(`Deno.writeTextFileSync(${JSON.stringify(path + LOADED)}, "");\n`);
     await Deno.writeTextFile(path, text.join(""));
@@ -99,17 +128,19 @@ async function run(args: readonly string[]): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "engine-tests-" });
   try {
     const entries = await writeEntries(folder, entriesOf([...new Set(found.flat())]));
+    const types = args.includes("--no-check") ? null : checkTypes();
     const tests = new Deno.Command(Deno.execPath(), {
       args: [
         ...[
           "test",
           "--parallel",
           "--no-prompt",
+          "--no-check",
           "--allow-all",
           "--config",
           join(ROOT, "deno.json"),
         ],
-        ...args.filter((arg) => !isPath(arg)),
+        ...args.filter((arg) => !isPath(arg) && arg !== "--no-check"),
         ...entries,
       ],
       cwd: ROOT,
@@ -117,9 +148,22 @@ async function run(args: readonly string[]): Promise<number> {
     }).spawn();
     // they end before their entries are removed, and never go on alone
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      Deno.addSignalListener(signal, () => end(tests, signal));
+      Deno.addSignalListener(signal, () => {
+        end(tests, signal);
+        if (types !== null) end(types, signal);
+      });
     }
+    const typesFit = (async () => {
+      if (types === null) return true;
+      const { success, stdout, stderr } = await types.output();
+      if (success) return true;
+      await Deno.stderr.write(stdout);
+      await Deno.stderr.write(stderr);
+      end(tests, "SIGTERM");
+      return false;
+    })();
     const { code } = await tests.status;
+    if (!await typesFit) return 1;
     const hidden = code === 0 ? await notLoaded(entries) : [];
     for (const entry of hidden) {
       // deno-lint-ignore no-console -- a command speaks on the terminal
@@ -129,6 +173,17 @@ async function run(args: readonly string[]): Promise<number> {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** Starts the check of all types; it speaks when it has ended, not among the tests. */
+function checkTypes(): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["check"],
+    cwd: ROOT,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
 }
 
 /** Entries that ended before their last file was loaded, which `deno test` takes for passed. */

@@ -5,6 +5,8 @@ import { entriesOf, LONGEST } from "../run.ts";
 import { needs } from "../support/permissions.ts";
 import { repositoryFiles } from "./source_file.ts";
 
+const RUNS = { read: true, write: true, run: true, env: true } as const;
+
 Deno.test({
   name: "`deno task test` imports every test file once, and those that take longest first",
   ignore: needs({ read: true }),
@@ -24,23 +26,45 @@ Deno.test({
 
 Deno.test({
   name: "`deno task test` fails where a file ends its module at import and hides its neighbours",
-  ignore: needs({ read: true, write: true, run: true, env: true }),
+  ignore: needs(RUNS),
   fn: async () => {
-    const output = fileURLToPath(new URL("../output", import.meta.url));
-    await Deno.mkdir(output, { recursive: true });
-    const folder = await Deno.makeTempDir({ dir: output });
-    try {
-      await Deno.writeTextFile(`${folder}/ends_test.ts`, "Deno.exit(0);\n");
-      const script = fileURLToPath(new URL("../run.ts", import.meta.url));
-      const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", script, "--no-check", `tests/output/${basename(folder)}`],
-        stdout: "null",
-        stderr: "piped",
-      }).output();
-      assertEquals(code, 1);
-      assertStringIncludes(new TextDecoder().decode(stderr), "one of them ends its module");
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    const { code, stderr } = await runTests({ "ends_test.ts": "Deno.exit(0);\n" });
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "one of them ends its module");
   },
 });
+
+Deno.test({
+  name: "`deno task test` fails where a file declares no test, and names it",
+  ignore: needs(RUNS),
+  fn: async () => {
+    const { code, stdout, stderr } = await runTests({
+      "empty_test.ts": "export {};\n",
+      "one_test.ts": 'Deno.test("one", () => {});\n',
+    });
+    assertEquals(code, 1);
+    assertStringIncludes(stdout + stderr, "empty_test.ts declares no test");
+  },
+});
+
+/** Runs files as `deno task test` does. */
+async function runTests(files: Readonly<Record<string, string>>) {
+  const output = fileURLToPath(new URL("../output", import.meta.url));
+  await Deno.mkdir(output, { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: output });
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    const script = fileURLToPath(new URL("../run.ts", import.meta.url));
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", script, "--no-check", `tests/output/${basename(folder)}`],
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    const decoder = new TextDecoder();
+    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
