@@ -7,12 +7,14 @@
 
 import { parseArgs } from "node:util";
 import { drillRestore } from "./restore.ts";
+import { drillRotate } from "./rotate.ts";
 import { drillUpgrade } from "./upgrade.ts";
 
 // deno-lint-ignore no-console -- the steps are read on the terminal
 const say = (line: string) => console.log(line);
 const USE = `Use: deno task drill restore [--seconds 4]
-     deno task drill upgrade [--seconds 4 | --backup FILE]`;
+     deno task drill upgrade [--seconds 4 | --backup FILE]
+     deno task drill rotate`;
 
 /** Runs the drill that a command line names; null where it names none. */
 function run(): Promise<readonly string[]> | null {
@@ -26,6 +28,7 @@ function run(): Promise<readonly string[]> | null {
   const { positionals: [name, ...more], values: { seconds = "4", backup } } = line;
   if (more.length > 0 || !/^[1-9]\d{0,2}$/.test(seconds)) return null;
   if (name === "restore" && backup === undefined) return drillRestore(say, Number(seconds));
+  if (name === "rotate" && Deno.args.length === 1) return drillRotate(say);
   if (name !== "upgrade") return null;
   return drillUpgrade(say, { seconds: Number(seconds), ...backup === undefined ? {} : { backup } });
 }

@@ -7,6 +7,8 @@ import { loadLastRelease } from "./carry_over.ts";
 import { figureFaults } from "./figures.ts";
 import { openServer } from "./installation.ts";
 import { metFaults } from "./restore.ts";
+import { drillRotate } from "./rotate.ts";
+import { type Proofs, secretFaults } from "./secrets.ts";
 import { drillUpgrade, metFaults as upgradeMetFaults, programAddress } from "./upgrade.ts";
 
 const test = testNeedingDebianPostgres();
@@ -91,4 +93,30 @@ test("drill upgrade: an operator's backup is restored, carried over and compared
   } finally {
     await Deno.remove(file);
   }
+});
+
+Deno.test("drill rotate: a secret that was not replaced, does not work, or has not ended is a fault", () => {
+  const wanted = ["INGEST_SECRET", "SESSION_SECRET"] as const;
+  const good = { works: true, ended: true };
+  for (
+    const [ingest, session, faults] of [
+      [good, { works: true, ended: null }, []],
+      [good, null, ["SESSION_SECRET: was not replaced"]],
+      [{ works: false, ended: true }, good, ["INGEST_SECRET: the new one does not work"]],
+      [{ works: true, ended: false }, good, ["INGEST_SECRET: the old one works"]],
+      [{ works: false, ended: false }, { works: false, ended: null }, [
+        "INGEST_SECRET: the new one does not work",
+        "INGEST_SECRET: the old one works",
+        "SESSION_SECRET: the new one does not work",
+      ]],
+    ] as const
+  ) {
+    const proofs: Proofs = new Map([["INGEST_SECRET", ingest]]);
+    if (session !== null) proofs.set("SESSION_SECRET", session);
+    assertEquals(secretFaults(proofs, wanted), faults);
+  }
+});
+
+test("drill rotate: no request is refused and no payout lost while secrets are replaced", async () => {
+  assertEquals(await drillRotate(() => {}, true), []);
 });

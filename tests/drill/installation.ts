@@ -25,7 +25,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, ""
 export const BOUND_MS = 180_000;
 const INHERITED = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"];
 const NETWORKS = ["TRX", "TRX_SHASTA"] as const;
-const PASSPHRASE = "a passphrase of twelve words or so";
+/** Passphrase of the wallet at the start. */
+export const PASSPHRASE = "a passphrase of twelve words or so";
 
 const Credentials = z.object({
   baseUrl: z.string(),
@@ -58,6 +59,8 @@ export interface Installation extends AsyncDisposable {
   startService(name: string): Promise<ServiceProcess>;
   /** Carries out `deno task admin ...` against a service. @throws where it is refused */
   admin(service: ServiceProcess, ...line: readonly string[]): Promise<string>;
+  /** Uses another key of an account from now on. */
+  useKey(account: "admin" | "merchant", apiKey: string): void;
   /** A request as the merchant. */
   call(service: ServiceProcess, method: string, path: string, body?: unknown): Promise<Response>;
   /** A pool of the database's owner. */
@@ -188,6 +191,10 @@ export async function openInstallation(): Promise<Installation> {
         }
         return lines.join("\n");
       },
+      useKey(account, apiKey) {
+        const all = JSON.parse(kept ?? "{}");
+        kept = JSON.stringify({ ...all, [account]: { ...all[account], apiKey } });
+      },
       call: (service: ServiceProcess, method: string, path: string, body?: unknown) =>
         fetch(service.url + path, {
           method,
@@ -206,7 +213,7 @@ export async function openInstallation(): Promise<Installation> {
 }
 
 /** 64 random hexadecimal digits. */
-function randomSecret(): string {
+export function randomSecret(): string {
   return crypto.getRandomValues(new Uint8Array(32)).toHex();
 }
 

@@ -44,16 +44,20 @@ export async function fund(installation: Installation, service: ServiceProcess):
   });
 }
 
-/** Asks for one withdrawal. Answers null where it was not acknowledged. */
+/** Asks for one withdrawal. Answers null where it was not acknowledged, and tells `refused` why. */
 export async function withdraw(
   installation: Installation,
   service: ServiceProcess,
   { referenceId, destination }: Pick<Order, "referenceId" | "destination">,
+  refused: (why: string) => void = () => {},
 ): Promise<Order | null> {
   const body = { amount: "1", currency: "USDT", network: "TRX", destination, referenceId };
   const answer = await installation.call(service, "POST", "/api/withdrawals", body);
   const text = await answer.text();
-  if (answer.status !== 201) return null;
+  if (answer.status !== 201) {
+    refused(`${referenceId} was refused: ${answer.status} ${text}`);
+    return null;
+  }
   const { withdrawalId } = Made.parse(JSON.parse(text));
   return { referenceId, destination, withdrawalId, acknowledgedAt: performance.now() };
 }
@@ -86,9 +90,8 @@ export function startLoad(
       if (service === null) failures.push("no service is ready");
       else {
         try {
-          const order = await withdraw(installation, service, wanted);
-          if (order === null) failures.push(`${wanted.referenceId} was refused`);
-          else orders.push(order);
+          const order = await withdraw(installation, service, wanted, (why) => failures.push(why));
+          if (order !== null) orders.push(order);
         } catch (error) {
           failures.push(String(error));
         }
