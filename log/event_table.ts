@@ -508,6 +508,10 @@ export const EVENTS = {
   "database.silent": ["warning", "the database does not answer, asking again: {reason}"],
   "postgres.folder_kept": ["warning", "cannot remove a half-made cluster: {path}: {reason}"],
   "postgres.over_tcp": ["info", "the embedded PostgreSQL is reached over TCP as {reason}"],
+  "postgres.socket_lost": [
+    "warning",
+    "the socket of the embedded PostgreSQL is gone from {folder}, new connections go over TCP: keep the folder out of what is cleaned up, and start the service again",
+  ],
   "postgres.died": ["error", "the embedded PostgreSQL died (process {pid}); starting it again"],
   "postgres.not_restarted": ["error", "the embedded PostgreSQL does not start again: {reason}"],
   "postgres.left_running": [

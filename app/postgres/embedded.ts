@@ -22,6 +22,7 @@ import { postgresBinaries, serverUser } from "./programs.ts";
 import {
   type Cluster,
   clusterUrl,
+  hasLostSocket,
   isListening,
   nearestUrl,
   type Running,
@@ -45,7 +46,7 @@ export interface EmbeddedOptions {
 export interface EmbeddedPostgres {
   /** Connection string over TCP, with the password in it: never print it. */
   readonly url: string;
-  /** The same over the server's Unix socket, which costs less; over TCP where that cannot be used. */
+  /** The same over the server's Unix socket, which costs less; over TCP where that is not there. */
   readonly nearestUrl: string;
   /** PostgreSQL's data directory. */
   readonly folder: string;
@@ -88,11 +89,20 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   });
   let running: Running = first;
   const end = new AbortController();
+  const url = clusterUrl(cluster, first.port);
+  const nearest = await nearestUrl(cluster, first.port);
 
   async function watch(): Promise<void> {
+    let lostSocket = nearest === url;
     while (!end.signal.aborted) {
       await delay(WATCH_MS, end.signal);
-      if (end.signal.aborted || await isListening(first.port)) continue;
+      if (end.signal.aborted) continue;
+      if (await isListening(first.port)) {
+        if (lostSocket || !await hasLostSocket(cluster, first.port)) continue;
+        lostSocket = true;
+        logEvent("postgres.socket_lost", { folder: cluster.folder });
+        continue;
+      }
       const { pid } = running;
       logEvent("postgres.died", { pid });
       try {
@@ -100,6 +110,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
           START_MS,
           (deadline) => startServer(cluster, first.port, settings, deadline, true),
         );
+        lostSocket = nearest === url;
       } catch (error) {
         logEvent("postgres.not_restarted", { error });
       }
@@ -109,8 +120,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   let stopping: Promise<void> | null = null;
 
   return {
-    url: clusterUrl(cluster, first.port),
-    nearestUrl: await nearestUrl(cluster, first.port),
+    url,
+    nearestUrl: nearest,
     folder: cluster.folder,
     port: first.port,
     get pid() {

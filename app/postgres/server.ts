@@ -8,7 +8,7 @@ import { logEvent } from "../../log/log_event.ts";
 import { join } from "node:path";
 import postgres from "postgres";
 import { delay } from "../../ledger/database/delay.ts";
-import { readStored } from "../open/data_folder.ts";
+import { readStored, UnusableFolder } from "../open/data_folder.ts";
 import { ROLE, type Settings, writeSettings } from "./cluster.ts";
 import { type PostgresBinaries, runAs, type ServerUser } from "./programs.ts";
 
@@ -36,6 +36,9 @@ type Presence = "own" | "busy" | "absent" | "other";
 /** A lock file whose process has not listened for so long is stale, milliseconds. */
 const STALE_LOCK_MS = 400;
 
+/** A server that stops closes its port before its socket, but not for so long, milliseconds. */
+const SOCKET_ALONE_MS = 2_000;
+
 /** The connection string of a cluster's server. */
 export function clusterUrl(cluster: Cluster, port: number, database: string = ROLE): string {
   return `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/${database}`;
@@ -55,7 +58,33 @@ export async function nearestUrl(cluster: Cluster, port: number): Promise<string
     return clusterUrl(cluster, port);
   }
   const folder = encodeURIComponent(cluster.folder);
-  return `postgres://${ROLE}:${cluster.password}@${folder}:${port}/${ROLE}`;
+  return `postgres://${ROLE}:${cluster.password}@${folder}:${port}/${ROLE}?fallback=loopback`;
+}
+
+/**
+ * True where the file of a server's socket is gone while the server runs: a program that cleans its folder up
+ * took it for an old one. A new one is made by the server's next start alone.
+ */
+export async function hasLostSocket(cluster: Cluster, port: number): Promise<boolean> {
+  try {
+    await Deno.lstat(socketPath(cluster, port));
+    return false;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return true;
+    throw error;
+  }
+}
+
+/**
+ * True if a server answers on a socket in the cluster's folder. Sockets are found by their file, from
+ * whatever container: unlike ports and process ids, which say nothing about another container's.
+ */
+async function answersOnSocket(folder: string): Promise<boolean> {
+  for await (const { name } of Deno.readDir(folder)) {
+    if (!/^\.s\.PGSQL\.\d+$/.test(name)) continue;
+    if (await socketFault(join(folder, name)) === null) return true;
+  }
+  return false;
 }
 
 function socketPath({ folder }: Cluster, port: number): string {
@@ -183,6 +212,7 @@ async function pgCtl({ binaries, folder, user }: Cluster, seconds: number, ...ar
  * @param wantedPort the port of the last start, `null` to choose one
  * @param deadline monotonic milliseconds (`performance.now()`) after which it is given up
  * @param fixed true if another port would be of no use
+ * @throws {UnusableFolder} when another container's server runs on the cluster
  * @throws {Error} when the server cannot be started or found in time
  */
 export async function startServer(
@@ -194,6 +224,7 @@ export async function startServer(
 ): Promise<Running> {
   let port = wantedPort ?? freePort();
   let absentSince: number | null = null;
+  let socketAloneSince: number | null = null;
   // children of a killed server hold its port for a moment and never answer: ask again soon
   let boundMs = 125;
   for (;;) {
@@ -203,6 +234,17 @@ export async function startServer(
     if (presence === "busy") {
       boundMs = Math.min(2 * boundMs, 4_000);
       await waitUntil(deadline, cluster, "it neither starts nor stops");
+      continue;
+    }
+    if (await answersOnSocket(cluster.folder)) {
+      socketAloneSince ??= performance.now();
+      if (performance.now() - socketAloneSince > SOCKET_ALONE_MS) {
+        throw new UnusableFolder(
+          `Cannot use the cluster ${cluster.folder} as a server of another container runs on it: ` +
+            "stop it there, or start this one with another DATA_DIR",
+        );
+      }
+      await waitUntil(deadline, cluster, "its server answers on its socket alone");
       continue;
     }
     if (!isFree(port)) {

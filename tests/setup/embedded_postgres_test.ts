@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { join } from "node:path";
+import { UnusableFolder } from "../../app/open/data_folder.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../app/postgres/embedded.ts";
@@ -214,6 +216,72 @@ Deno.test({
       const server = await start({ dataDir: join(parent, "x".repeat(100)) });
       assertEquals(server.nearestUrl, server.url);
       assertEquals(await setting(server.nearestUrl, "fsync"), "on");
+    }),
+});
+
+Deno.test({
+  name:
+    "a server whose socket's file vanishes while it runs is reached over TCP, and that is logged",
+  ignore,
+  fn: () =>
+    withDataDir(async (start) => {
+      const server = await start({ supervise: true });
+      await using stack = new AsyncDisposableStack();
+      const records: LogRecord[] = [];
+      await configure({
+        sinks: { kept: (record) => void records.push(record) },
+        loggers: [
+          { category: ["engine"], lowestLevel: "warning", sinks: ["kept"] },
+          { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["kept"] },
+        ],
+      });
+      stack.defer(() => reset());
+      const sql = connect(server.nearestUrl, { max: 1 });
+      stack.defer(() => sql.end({ timeout: 5 }));
+      const local = "SELECT inet_client_addr() IS NULL AS local";
+      assertEquals([...await sql.unsafe(local)], [{ local: true }]);
+      await Deno.remove(join(server.folder, `.s.PGSQL.${server.port}`));
+      assertEquals(await ask(server.nearestUrl, local), [{ local: false }]);
+      // a connection that is open goes on
+      assertEquals([...await sql.unsafe(local)], [{ local: true }]);
+      const told = () =>
+        records.filter(({ properties }) => properties["event"] === "postgres.socket_lost");
+      const deadline = performance.now() + 10_000;
+      while (told().length === 0 && performance.now() < deadline) await delay(20);
+      await delay(1_200);
+      assertEquals(told().length, 1);
+    }),
+});
+
+Deno.test({
+  name: "a folder on which another container's server runs is refused, with nothing started",
+  ignore,
+  fn: () =>
+    withDataDir(async (start) => {
+      const server = await start();
+      await server.stop();
+      // what is seen of another container's server: its socket, and a process id of no process here
+      using socket = Deno.listen({
+        transport: "unix",
+        path: join(server.folder, `.s.PGSQL.${server.port}`),
+      });
+      const lock = [
+        999_999_999,
+        server.folder,
+        1,
+        server.port,
+        "",
+        "127.0.0.1",
+        "1 1",
+        "ready",
+        "",
+      ];
+      await Deno.writeTextFile(join(server.folder, "postmaster.pid"), lock.join("\n"));
+      await assertRejects(() => start(), UnusableFolder, "server of another container");
+      assertEquals(await isListening(server.port), false);
+      assertEquals((await readLockFile(server.folder))?.pid, 999_999_999);
+      socket.close();
+      await (await start()).stop();
     }),
 });
 
