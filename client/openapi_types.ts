@@ -1506,6 +1506,8 @@ export interface Operations {
       /** Rows per page */
       limit?: number;
       status?: "PENDING" | "CONFIRMED" | "FAILED" | "CANCELLED" | "PENDING_APPROVAL";
+      /** Your reference */
+      referenceId?: string;
     };
     answer: {
       withdrawals: Withdrawal[];

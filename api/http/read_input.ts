@@ -174,6 +174,44 @@ function unknownParameter(route: Route, fields: object): string | null {
   return Object.keys(fields).find((name) => !Object.hasOwn(known, name)) ?? null;
 }
 
+/**
+ * Fields that keep money from moving twice, unseen or further than it should, and may be left out: a
+ * misspelt one would be passed over, as fields that are not known are.
+ */
+const GUARDS: ReadonlySet<string> = new Set([
+  "referenceId",
+  "requestedAmount",
+  "requestedCurrency",
+  "depositAddressId",
+  "metadata",
+  "expiresAt",
+  "ipAllowlist",
+]);
+
+const lettersOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+
+/**
+ * A field of a body that is written otherwise than the guard it has to be, such as `reference_id`; null
+ * where there is none, or the guard is there as well.
+ */
+function misspelt(
+  schema: z.ZodType,
+  body: unknown,
+): { readonly name: string; readonly guard: string } | null {
+  if (!(schema instanceof z.ZodObject) || typeof body !== "object" || body === null) return null;
+  const known = Object.keys(schema.shape);
+  const guards = new Map(
+    known.filter((name) => GUARDS.has(name)).map((name) => [lettersOf(name), name]),
+  );
+  if (guards.size === 0) return null;
+  for (const name of Object.keys(body)) {
+    const guard = guards.get(lettersOf(name));
+    if (guard === undefined || known.includes(name)) continue;
+    if (((body as Record<string, unknown>)[guard] ?? null) === null) return { name, guard };
+  }
+  return null;
+}
+
 const FRAGMENTED =
   `Expected at most ${MOST_PIECES} pieces; send the body at once, with its Content-Length`;
 
@@ -209,6 +247,11 @@ async function readJsonBody(
       if (parsed.kind === "fault") return refuse(invalidRequest([faultOf(parsed.code)]));
       const refusal = verify(parsed.value);
       if (refusal !== null) return refuse(refusal);
+      const wrong = misspelt(schema, parsed.value);
+      if (wrong !== null) {
+        const message = `There is no such field; it is spelt ${wrong.guard}`;
+        return refuse(invalidField(wrong.name, message, "unrecognized_keys"));
+      }
       const checked = schema.safeParse(parsed.value);
       if (!checked.success) return refuse(invalidRequest(detailsOf(checked.error)));
       return { kind: "input", query, body: checked.data };

@@ -14,6 +14,14 @@ export interface Change {
 /** Every change that was announced. */
 export const CHANGE_RECORD: readonly Change[] = [
   {
+    date: "2026-11-24",
+    change:
+      "`GET /api/withdrawals` takes `referenceId`; in a body a field that is written otherwise than " +
+      "`referenceId`, `requestedAmount`, `requestedCurrency`, `depositAddressId`, `metadata`, " +
+      "`expiresAt` or `ipAllowlist` and has the same letters is refused with its spelling, where it " +
+      "would have been ignored",
+  },
+  {
     date: "2026-11-23",
     change:
       "Every error has a `code` beside its text: one word per error, which stays (`ErrorCode`); " +

@@ -103,6 +103,7 @@ export const createWithdrawal = route({
     "from this pair's balance alone. Send a `referenceId`: it is the idempotency key. While its " +
     "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
     "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
+    "A field with other letter case, `reference_id` for example, is refused. " +
     "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
     "Withdrawals of a RESELLER key go to the registered address only and wait for approval. A key " +
     "that shows `needsApproval` has no payout right yet. " +
@@ -232,12 +233,20 @@ export const getWithdrawals = route({
   summary: "List payouts, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: z.object({ ...pages(10), status: z.enum(STATUSES).optional() }),
+  description:
+    "`referenceId` finds the payouts of one reference: one at most that is neither FAILED nor " +
+    "CANCELLED, and those that ended so before it.",
+  query: z.object({
+    ...pages(10),
+    status: z.enum(STATUSES).optional(),
+    referenceId: f.referenceId.optional(),
+  }),
   responses: {
     200: { description: "One page of payouts", schema: pageOf("withdrawals", withdrawal, 10) },
   },
   handler: async ({ merchantId, query }, { sql }) => {
-    const found = await listWithdrawals(sql, merchantId, { status: query.status }, query);
+    const { status, referenceId } = query;
+    const found = await listWithdrawals(sql, merchantId, { status, referenceId }, query);
     return listed("withdrawals", found, query, withdrawalView);
   },
 });

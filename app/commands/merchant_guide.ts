@@ -14,7 +14,7 @@ import { OPERATIONS } from "../../api/routes.ts";
 
 /** Remedies of errors; others follow from the status. */
 const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
-  reference_taken: "the payout exists: look `withdrawalId` up",
+  reference_taken: "the payout exists: read `GET /api/withdrawals?referenceId=...`",
   idempotency_conflict: "use another key",
   treasury_short: "repeat after `Retry-After`",
   outcome_unknown: "repeat with the same reference or key",

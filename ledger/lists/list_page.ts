@@ -171,9 +171,9 @@ function withinBounds({ sql, isDated }: ListQuery): Fragment {
 
 /** Rows of one reference: counted and read row by row, within the times where there are any. */
 function searchedPage(query: ListQuery, offset: number, limit: number): Fragment {
-  const { sql, merchantId } = query;
-  const matching = sql`FROM ${query.table} r, bounds b
-    WHERE r.merchant_id = ${merchantId} AND r.seq >= b.low AND r.seq <= b.high ${query.conditions}`;
+  const { sql } = query;
+  const matching = sql`FROM ${query.searched}, bounds b
+    WHERE r.seq >= b.low AND r.seq <= b.high ${query.conditions}`;
   return sql`${query.bounds},
     counted AS (SELECT count(*) AS total ${matching}),
     page AS (SELECT r.* ${matching} ORDER BY r.seq DESC OFFSET ${offset} LIMIT ${limit})`;

@@ -24,7 +24,7 @@ export interface ListFilter {
   readonly until?: number | undefined;
   /** Only transactions and charges have it. */
   readonly type?: string | undefined;
-  /** Exact match. */
+  /** Exact match; only deposits and withdrawals have one. */
   readonly referenceId?: string | undefined;
 }
 
@@ -92,6 +92,24 @@ export class ListQuery {
     return this.sql(`book.${this.#list}`);
   }
 
+  /**
+   * Rows with the reference of the filter; for a FROM, as `r`. An index has the references of
+   * withdrawals while they are taken. Those that failed or were cancelled are few, and another index
+   * has them by their status.
+   */
+  get searched(): Fragment {
+    const { sql, table } = this;
+    const { referenceId = "" } = this.#filter;
+    const rows = sql`
+      SELECT x.* FROM ${table} x
+      WHERE x.merchant_id = ${this.merchantId} AND x.reference_id = ${referenceId}`;
+    if (this.#list !== "withdrawal") return sql`(${rows}) r`;
+    return sql`(
+      ${rows} AND x.status NOT IN ('FAILED', 'CANCELLED')
+      UNION ALL
+      ${rows} AND x.status IN ('FAILED', 'CANCELLED')) r`;
+  }
+
   /** CTE `bounds (low, high)`: the numbers between which the list lies. */
   get bounds(): Fragment {
     const { sql } = this;
@@ -108,10 +126,7 @@ export class ListQuery {
 
   /** Conditions on `r`, a row of the list. */
   get conditions(): Fragment {
-    const { sql } = this;
-    const { referenceId } = this.#filter;
-    return sql`${this.#narrowing(true)}
-      ${referenceId === undefined ? sql`` : sql`AND r.reference_id = ${referenceId}`}`;
+    return this.sql`${this.#narrowing(true)}`;
   }
 
   /** Conditions on `r`, a row of a table of buckets. */

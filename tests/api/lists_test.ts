@@ -114,6 +114,32 @@ async function readAll(api: TestApi, key: string, path: string, name: string, li
   return rows;
 }
 
+test("a withdrawal is found by its reference, and so are the ones that ended before it", async () => {
+  await using api = await testApi();
+  const { id, key } = await busyMerchant(api);
+  const find = async (query: string, by = key) => {
+    const { body } = await api.call("GET", `/api/withdrawals?${query}`, { key: by });
+    return [
+      body.pagination.total,
+      body.withdrawals.map((row: Row) => [row.referenceId, row.status]),
+    ];
+  };
+  assertEquals(await find("referenceId=r7"), [1, [["r7", "PENDING"]]]);
+  assertEquals(await find("referenceId=r5"), [1, [["r5", "FAILED"]]]);
+  assertEquals(await find("referenceId=R7"), [0, []]);
+  const again = reserveCommand({ referenceId: "r5" });
+  assertEquals((await api.journal.ask(id, again, 60_000)).kind, "done");
+  assertEquals(await find("referenceId=r5"), [2, [["r5", "PENDING"], ["r5", "FAILED"]]]);
+  assertEquals(await find("referenceId=r5&limit=1&page=2"), [2, [["r5", "FAILED"]]]);
+  assertEquals(await find("referenceId=r5&status=PENDING"), [1, [["r5", "PENDING"]]]);
+  assertEquals(await find("referenceId=r5&status=FAILED"), [1, [["r5", "FAILED"]]]);
+  assertEquals(await find("referenceId=r5&status=CONFIRMED"), [0, []]);
+  const other = await api.addMerchant();
+  assertEquals(await find("referenceId=r5", other.key), [0, []]);
+  const empty = await api.call("GET", "/api/withdrawals?referenceId=", { key });
+  assertEquals(empty.status, 400);
+});
+
 test("pages of a list, with and without a status, add up to the list, newest first", async () => {
   await using api = await testApi();
   const { key } = await busyMerchant(api);
@@ -438,7 +464,7 @@ shared(
   async (api) => {
     const { id, key } = await api.addMerchant();
     const unknown: readonly (readonly [string, string])[] = [
-      ["/api/withdrawals?referenceId=x", "referenceId"],
+      ["/api/withdrawals?reference=x", "reference"],
       ["/api/deposits?limit=1&reference=x", "reference"],
       ["/api/balance?pair=USDT", "pair"],
       ["/api/settlements?Status=PENDING", "Status"],

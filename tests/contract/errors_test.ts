@@ -340,6 +340,53 @@ const BODIES: readonly (readonly [string, Readonly<Record<string, unknown>>, rea
     ],
   ];
 
+/** Bodies with a field that is not known, and the guard that it is taken for; null: it is ignored. */
+const UNKNOWN: readonly (readonly [string, Readonly<Record<string, unknown>>, string | null])[] = [
+  ["/api/withdrawals", { referenceID: "a" }, "referenceId"],
+  ["/api/withdrawals", { reference_id: "a" }, "referenceId"],
+  ["/api/withdrawals", { "Reference-Id": "a" }, "referenceId"],
+  ["/api/withdrawals", { referenceid: "a", referenceId: null }, "referenceId"],
+  ["/api/withdrawals", { reference_id: "a", referenceId: "guarded" }, null],
+  ["/api/withdrawals", { reference: "a", foo: 1 }, null],
+  ["/api/deposit-address", { ReferenceId: "a" }, "referenceId"],
+  ["/api/deposit-url", { requested_amount: "1", requestedCurrency: "EUR" }, "requestedAmount"],
+  ["/api/deposit-url", { requestedamount: "1", requestedcurrency: "EUR" }, "requestedAmount"],
+  ["/api/deposit-url", { amount: "1", Token: "USDT" }, null],
+  ["/api/deposits", { deposit_address_id: "adr_1" }, "depositAddressId"],
+  ["/api/deposits", { Metadata: { txHash: "ab" } }, "metadata"],
+];
+
+rule(
+  "a misspelt field that guards money is 400 with its spelling, others are ignored",
+  async (api) => {
+    const shop = await openShop(api, { funds: "100" });
+    const bodies = new Map(BODIES.map(([path, body]) => [path, body]));
+    for (const [path, extra, guard] of UNKNOWN) {
+      const before = (await shop.get("/api/withdrawals")).body.pagination.total;
+      const { status, body } = await shop.post(path, { ...bodies.get(path), ...extra });
+      if (guard === null) {
+        assertEquals(status, 201, `${path} ${JSON.stringify(extra)}`);
+        continue;
+      }
+      const name = Object.keys(extra)[0];
+      assertEquals([status, body.error, body.code, body.details], [
+        400,
+        "Invalid request data",
+        "invalid_request",
+        [{
+          path: [name],
+          message: `There is no such field; it is spelt ${guard}`,
+          code: "unrecognized_keys",
+        }],
+      ]);
+      assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, before);
+    }
+    const key = { label: "till", permissions: ["read"], ip_allowlist: ["203.0.113.7"] };
+    const refused = await shop.post(`/api/merchants/${shop.id}/api-keys`, key);
+    assertEquals([refused.status, refused.body.details?.[0]?.path], [400, ["ip_allowlist"]]);
+  },
+);
+
 rule("a required field that is missing, null or of another type is 400 and named", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   for (const [path, body, required] of BODIES) {
