@@ -51,6 +51,7 @@ export const LONGEST: readonly string[] = [
   "tests/browser/hosted_page_test.ts",
   "tests/faults/lifecycle_test.ts",
   "tests/signer/process_test.ts",
+  "tests/drill/drill_test.ts",
   "tests/repo/no_permissions_test.ts",
   "tests/faults/killed_test.ts",
   "tests/observability/night_test.ts",
