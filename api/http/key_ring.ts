@@ -3,7 +3,8 @@
  * random bits, and a CRC-32 of everything before it, so that a mistyped or invented key is known
  * without asking the database and secret scanners make no false finds. Keys are read by hash,
  * together for all requests that ask at the same time, and remembered for at most a second, so that
- * a revoked key or a suspended account is noticed within that time.
+ * a revoked key or a suspended account is noticed within that time; only refusals for want of room go by what was
+ * known a few seconds ago.
  *
  * @module
  */
@@ -67,6 +68,12 @@ export function hashApiKey(text: string): string {
 /** The time that a key is remembered, milliseconds. */
 export const KEY_MEMORY_MS = 1_000;
 
+/**
+ * The time that a key is remembered for refusals, milliseconds: a flood of many keys is not worth a
+ * look-up per key and second, and to refuse a key that was revoked a moment ago does no harm.
+ */
+const REFUSAL_MEMORY_MS = 5_000;
+
 /** Keys that are remembered at most. */
 const LARGEST_MEMORY = 50_000;
 /** Texts that are no keys, likewise: of these nothing but the work is lost. */
@@ -95,7 +102,10 @@ export interface KeyRing {
    * @param mayLookUp asked before a key is looked up that was not found before
    */
   find(key: string, now: number, mayLookUp?: () => boolean): Holder | Promise<Holder>;
-  /** The holder of a key that was found within the last second; otherwise null. */
+  /**
+   * The holder of a key that was found within the last {@linkcode REFUSAL_MEMORY_MS} and not forgotten
+   * since; otherwise null. For refusals alone: it may have been revoked meanwhile.
+   */
   remembered(key: string, now: number): Caller | null;
   /** Reads the keys of a merchant (null: of the administrators) anew from now on. */
   forget(merchantId: string | null): void;
@@ -150,7 +160,7 @@ export function createKeyRing(
     remembered(key, now) {
       if (!SHAPE.test(key)) return null;
       const found = memory.get(hashApiKey(key));
-      return found !== undefined && isFresh(found.until, now)
+      return found !== undefined && isFresh(found.until, now, REFUSAL_MEMORY_MS)
         ? stillValid(found.caller, now)
         : null;
     },
@@ -162,9 +172,13 @@ export function createKeyRing(
   };
 }
 
-/** A clock that was set back must not stretch the memory. */
-function isFresh(until: number, now: number): boolean {
-  return now < until && until - now <= KEY_MEMORY_MS;
+/**
+ * True for a key that was read within `memoryMs`. A clock that was set back must not stretch the memory.
+ *
+ * @param until end of {@linkcode KEY_MEMORY_MS} since then
+ */
+function isFresh(until: number, now: number, memoryMs = KEY_MEMORY_MS): boolean {
+  return now < until + memoryMs - KEY_MEMORY_MS && until - now <= KEY_MEMORY_MS;
 }
 
 /** Puts an entry last, dropping the first where there are too many. */

@@ -59,13 +59,13 @@ async function narrowApi() {
 test("a change that finds no place is a 503 with Retry-After, with its body unread", async () => {
   const { api: opened, places } = await narrowApi();
   await using api = opened;
-  const { key } = await api.addMerchant("100");
+  const { id, key } = await api.addMerchant("100");
+  const notSeen = await api.addKey(id);
   assertEquals((await ask(api, { authorization: key }).answer).status, 201);
   const leave = fill(places);
   // in front of the router, and where the key is not remembered behind it
-  for (const forget of [false, true]) {
-    if (forget) await new Promise((resolve) => setTimeout(resolve, 1_100));
-    const { request, answer } = ask(api, { authorization: key });
+  for (const authorization of [key, notSeen]) {
+    const { request, answer } = ask(api, { authorization });
     const response = await answer;
     assertEquals([response.status, response.headers.get("retry-after")], [503, "1"]);
     assertEquals((await response.json()).error, "Service unavailable");
@@ -232,11 +232,15 @@ test("while places are used up everybody who has no right to one is answered as 
     const { status } = await ask(api, { path, authorization: expiring }).answer;
     assertEquals(status, 503, path);
   }
-  // a key that is no longer valid is refused as such within a second
+  // a key that is no longer valid finds no place after a second, and is a 401 within five
   await api.sql`UPDATE hub.api_key SET revoked_at = now() WHERE merchant_id = ${id}`;
   await new Promise((resolve) => setTimeout(resolve, 1_100));
-  assertEquals((await ask(api, { authorization: key }).answer).status, 401);
+  assertEquals((await ask(api, { authorization: key }).answer).status, 503);
   leave();
+  assertEquals((await ask(api, { authorization: key }).answer).status, 401);
+  const again = fill(places);
+  assertEquals((await ask(api, { authorization: key }).answer).status, 401);
+  again();
 });
 
 test("a body that does not arrive keeps no place from others", async () => {
