@@ -25,6 +25,16 @@ const KEPT_OF = 7;
 /** Most places that an account holds of those that are kept, and the fewer the less are left. */
 const FEW = 4;
 
+/**
+ * Changes under way at most while others are refused. A burst may fill all places; in a flood that goes on
+ * each one that is let in would wait for all of them, and every refusal for the turns in which the thread
+ * works on their batch.
+ */
+const FLOODED_PLACES = 160;
+
+/** Without a refusal for so long a flood is over, milliseconds. */
+const FLOOD_MS = 1_000;
+
 /** A place is kept for a body that is awaited for so long, milliseconds; afterwards others may have it. */
 const BODY_MS = 100;
 
@@ -61,6 +71,8 @@ export class ChangePlaces {
   readonly #capacity: number;
   readonly #kept: number;
   readonly #clock: () => number;
+  /** Places that are given at the moment. */
+  #open: number;
   #used = 0;
   #refused = 0;
   #crowded = { since: -Infinity, last: -Infinity };
@@ -71,6 +83,7 @@ export class ChangePlaces {
     clock: () => number = () => performance.now(),
   ) {
     this.#capacity = capacity;
+    this.#open = capacity;
     this.#kept = Math.floor(capacity / KEPT_OF);
     this.#clock = clock;
   }
@@ -90,7 +103,7 @@ export class ChangePlaces {
 
   /** True where some account might find no place. */
   get isCrowded(): boolean {
-    return 3 * this.#used >= 2 * (this.#capacity - this.#kept);
+    return 3 * this.#used >= 2 * (this.#open - this.#kept);
   }
 
   /**
@@ -101,7 +114,8 @@ export class ChangePlaces {
    */
   hasRoom(account: string): boolean {
     this.#giveUpAwaited();
-    const free = this.#capacity - this.#used;
+    this.#endFlood();
+    const free = this.#open - this.#used;
     const kept = this.#kept === 0 ? 0 : Math.ceil(FEW * Math.min(1, free / this.#kept));
     return (this.#held.get(account) ?? 0) < Math.max(2 * (free - this.#kept), kept);
   }
@@ -112,6 +126,7 @@ export class ChangePlaces {
     const now = this.#clock();
     if (now - this.#crowded.last >= CALM_MS) this.#crowded = { since: now, last: now };
     this.#crowded.last = now;
+    this.#open = Math.min(this.#capacity, FLOODED_PLACES);
   }
 
   /** Takes a place for a request whose head is there; null where there is none. */
@@ -141,6 +156,12 @@ export class ChangePlaces {
     if (left === 0) this.#held.delete(place.account);
     else this.#held.set(place.account, left);
     this.#used--;
+  }
+
+  /** Gives all places again once a flood is over. */
+  #endFlood(): void {
+    if (this.#open === this.#capacity) return;
+    if (this.#clock() - this.#crowded.last >= FLOOD_MS) this.#open = this.#capacity;
   }
 
   #take(place: Place): void {

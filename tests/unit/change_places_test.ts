@@ -125,3 +125,22 @@ Deno.test("refused changes are told with how long they have been, and forgotten 
   places.refuse();
   assertEquals(places.figures.crowdedMs, 0);
 });
+
+Deno.test("while changes are refused fewer are under way at a time, and all places are back a second later", () => {
+  let now = 0;
+  const places = new ChangePlaces(448, () => now);
+  const entered = Array.from({ length: 448 }, (_, n) => places.enter(`mer_${n}`));
+  assertEquals([entered.includes(null), places.enter("late")], [false, null]);
+  places.refuse();
+  const taken = entered.filter((place) => place !== null && places.keep(place)) as Place[];
+  // more than are given now: no account finds a place until that many are back
+  for (const place of taken.splice(160)) places.leave(place);
+  assertEquals([places.figures.underWay, places.hasRoom("late")], [160, false]);
+  for (const place of taken.splice(159)) places.leave(place);
+  assertEquals([places.hasRoom("late"), places.isCrowded], [true, true]);
+  now = 999;
+  assertEquals(fill(places, "a").length < 4, true);
+  now = 1_000;
+  for (const place of taken.splice(0)) places.leave(place);
+  assertEquals(fill(places, "b").length > 200, true);
+});
