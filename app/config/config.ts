@@ -57,6 +57,8 @@ export interface NetworkConfig {
 /** The service's settings. */
 export interface Config {
   readonly environment: Environment;
+  /** True in staging where the test network may be a development chain. */
+  readonly isRehearsal: boolean;
   readonly host: string;
   /** 0: chosen by the system. */
   readonly port: number;
@@ -227,6 +229,9 @@ export const GENERAL = z.object({
   RECONCILE_HOUR: wholeNumber(0, 23).default(3).describe(
     "quiet hour of the day (UTC) at which everything is compared",
   ),
+  REHEARSAL: oneOf("on", "off").default("off").describe(
+    "on: in staging the nodes of TRX_SHASTA may be a development chain (docs/operations.md, Rehearse); refused elsewhere",
+  ),
   DEV_CHAIN_BLOCK_MS: wholeNumber(10, 600_000).default(1_000).describe(
     "milliseconds between blocks of the embedded development chain",
   ),
@@ -297,6 +302,9 @@ function crossFaults(given: Given): string[] {
   if (given.OPS_HOST && !given.OPS_PORT && !live) {
     faults.push("OPS_PORT is missing although OPS_HOST is set");
   }
+  if (given.REHEARSAL === "on" && environment !== "staging") {
+    faults.push(`REHEARSAL is for staging alone, not for ${environment}`);
+  }
   faults.push(...SERVED_NETWORKS.flatMap((network) => treasuryFaults(given, network, live)));
   if (!live) return faults;
   for (const [name, schema] of Object.entries(GENERAL.shape)) {
@@ -337,6 +345,7 @@ function assemble(
   ]);
   return {
     environment: general.ENVIRONMENT,
+    isRehearsal: general.REHEARSAL === "on",
     host: general.HOST ?? (general.ENVIRONMENT === "development" ? "127.0.0.1" : "0.0.0.0"),
     port: general.PORT,
     publicUrl: general.PUBLIC_URL ?? null,

@@ -18,7 +18,7 @@ async function commandsOf(page: string): Promise<readonly (readonly string[])[]>
     ...[...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n")),
   ];
   return code.flatMap((line) => {
-    const found = /deno task (?!-)([^#|;&>(]+)/.exec(line.replaceAll(/<([^<>\s]+)>/g, "$1"));
+    const found = /deno task (?!-)([^#|;&>()]+)/.exec(line.replaceAll(/<([^<>\s]+)>/g, "$1"));
     if (found === null) return [];
     const words = (found[1] ?? "").trim().match(/"[^"]*"|\S+/g) ?? [];
     return [words.map((word) => word.replaceAll('"', ""))];
@@ -41,7 +41,7 @@ test("every command that the pages name is a task, and its words are understood"
         const out = { log: say, error: say };
         const line = words.filter((word) => !/^\[|\]$/.test(word));
         // bare words of a table that stand for all of them, and what would start something
-        if (line.length === 0 || line[0] === "doctor") continue;
+        if (line.length === 0 || line[0] === "doctor" || line.includes("$@")) continue;
         const code = task === "admin"
           ? await admin(line, nowhere, out)
           : task === "wallet"

@@ -27,7 +27,7 @@ const WALLET: PublicWallet = {
   },
 };
 
-function staging(nodeUrls: string) {
+function staging(nodeUrls: string, more: Readonly<Record<string, string>> = {}) {
   const answer = loadConfig({
     ENVIRONMENT: "staging",
     PUBLIC_URL: "https://pay.example",
@@ -38,6 +38,7 @@ function staging(nodeUrls: string) {
     WALLET_FILE: "/etc/engine/public-wallet.json",
     SIGNER_SOCKET: "/run/engine-signer/signer.sock",
     TRX_NODE_URLS: nodeUrls,
+    ...more,
   });
   assert(answer.ok);
   return answer.config;
@@ -150,6 +151,41 @@ test("a development chain behind a proxy that hides what it is has the wrong fir
   } finally {
     await chains.close();
     await chain.stop();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+test("a rehearsal takes a development chain for the test network, never for the main one", async () => {
+  const dataDir = await Deno.makeTempDir();
+  const of = (network: string) =>
+    startDevChain({ network, port: 0, dataDir, blockMs: 0, solidLag: 3 });
+  const [main, shasta] = [await of("TRX"), await of("TRX_SHASTA")];
+  const wallet = await createWallet({
+    file: `${dataDir}/wallet.json`,
+    passphrase: crypto.randomUUID(),
+    passphraseIsRandom: true,
+    networks: ["TRX", "TRX_SHASTA"],
+  });
+  const only = { TRX_SHASTA_NODE_URLS: shasta.url, TRX_SHASTA_USDT_CONTRACT: shasta.usdt };
+  try {
+    await assertRejects(
+      () => openChains(staging("", only), wallet),
+      UnusableChain,
+      "Cannot use a development chain outside development: TRX_SHASTA_NODE_URLS",
+    );
+    const rehearsal = { ...only, REHEARSAL: "on" };
+    const chains = await openChains(staging("", rehearsal), wallet);
+    assertEquals(chains.devNodes.size, 0);
+    assert((await chains.chains.get("TRX_SHASTA")?.solid()) !== undefined);
+    await chains.close();
+    await assertRejects(
+      () => openChains(staging(main.url, rehearsal), wallet),
+      UnusableChain,
+      "Cannot use a development chain outside development: TRX_NODE_URLS",
+    );
+  } finally {
+    await main.stop();
+    await shasta.stop();
     await Deno.remove(dataDir, { recursive: true });
   }
 });

@@ -333,3 +333,14 @@ Deno.test({
     assertEquals(page, configurationPage());
   },
 });
+
+Deno.test("a rehearsal is for staging alone", () => {
+  assertEquals(load({ ...PRODUCTION, ENVIRONMENT: "staging", REHEARSAL: "on" }).isRehearsal, true);
+  assertEquals(load(PRODUCTION).isRehearsal, false);
+  assertEquals(faults({ ...PRODUCTION, REHEARSAL: "on" }), [
+    "REHEARSAL is for staging alone, not for production",
+  ]);
+  assertEquals(faults({ REHEARSAL: "on" }), [
+    "REHEARSAL is for staging alone, not for development",
+  ]);
+});

@@ -11,7 +11,7 @@ const OTHERS = 0o077;
 export function judgeSettings(facts: Pick<Facts, "settings" | "folder">): readonly Finding[] {
   const { environment, faults, config } = facts.settings;
   return [
-    environmentPoint(environment),
+    environmentPoint(environment, config.isRehearsal),
     ...orWell(
       faults.map((fault) => missing("settings", fault, "see it in .env.example")),
       "settings",
@@ -22,12 +22,14 @@ export function judgeSettings(facts: Pick<Facts, "settings" | "folder">): readon
   ];
 }
 
-function environmentPoint(environment: Config["environment"]): Finding {
+function environmentPoint(environment: Config["environment"], isRehearsal: boolean): Finding {
   if (environment === "production") return ok("environment", "production");
   if (environment === "staging") {
     return byHand(
       "environment",
-      "staging has the rules of production",
+      isRehearsal
+        ? "a rehearsal: TRX_SHASTA may be a development chain"
+        : "staging has the rules of production",
       "ENVIRONMENT=production where money is real",
     );
   }
