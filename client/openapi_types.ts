@@ -74,10 +74,12 @@ export type Approval = {
   totalFees: Decimal;
   /** Address on the network */
   destination: string;
-  status: "PENDING_APPROVAL" | "APPROVAL_REQUIRED";
+  status: "PENDING_APPROVAL" | "APPROVAL_REQUIRED" | "PENDING";
   createdAt: Timestamp;
   /** Id of the key that asked for it; null: no key did */
   createdBy: string | null;
+  /** signer_cap: above the signer's cap per transaction; nothing is to be approved, the cap is raised or the payout given up */
+  waitsFor: "approval" | "signer_cap";
 };
 
 export type AuditLine = {
@@ -2063,7 +2065,7 @@ export interface Operations {
       pagination: Pagination;
     };
   };
-  /** List the payouts that wait for approval, newest first */
+  /** List the payouts that wait for a person, newest first */
   "GET /api/admin/approvals": {
     query?: {
       /** Page number */

@@ -5,6 +5,7 @@ import type { Actor } from "./money/duties.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import { type SettlementAddressRow, settlementAddressTable } from "./payment_rows.ts";
 import { shape } from "./shape.ts";
+import { OVER_CAP } from "./treasury/queue.ts";
 import { amount, orNull, type RowOf, text, time } from "./table.ts";
 
 const approvalShape = shape({
@@ -21,8 +22,9 @@ const approvalShape = shape({
   createdAt: time(),
   /** The key that asked for it. */
   createdBy: orNull(text()),
+  waitsFor: text<"approval" | "signer_cap">(),
 });
-/** A payout that waits for an administrator. */
+/** A payout that waits for an administrator, or above the signer's cap for a person who raises it or gives it up. */
 export type Approval = RowOf<typeof approvalShape>;
 
 /** One page of everything that waits for an administrator, newest first. */
@@ -30,12 +32,19 @@ export async function listApprovals(sql: Sql, request: PageRequest): Promise<Pag
   const waiting = sql`
     FROM (
       SELECT 'withdrawal' AS type, id, merchant_id, currency, network, amount,
-        base_fee + markup_amount + network_fee AS total_fees, destination, status, created_at, created_by
+        base_fee + markup_amount + network_fee AS total_fees, destination, status, created_at, created_by,
+        'approval' AS waits_for
       FROM book.withdrawal WHERE status = 'PENDING_APPROVAL' AND settlement_id IS NULL
       UNION ALL
       SELECT 'settlement', id, merchant_id, currency, network, amount, total_fees, address, status,
-        created_at, created_by
-      FROM book.settlement WHERE status = 'APPROVAL_REQUIRED') w
+        created_at, created_by, 'approval'
+      FROM book.settlement WHERE status = 'APPROVAL_REQUIRED'
+      UNION ALL
+      SELECT 'withdrawal', p.id, p.merchant_id, p.currency, p.network, p.amount,
+        p.base_fee + p.markup_amount + p.network_fee, p.destination, p.status, p.created_at, p.created_by,
+        'signer_cap'
+      FROM book.outgoing o JOIN book.withdrawal p ON p.id = o.payment_id AND p.merchant_id = o.merchant_id
+      WHERE o.status = 'queued' AND o.reason LIKE ${OVER_CAP}) w
     JOIN book.merchant m ON m.merchant_id = w.merchant_id`;
   return await readCountedPage(
     sql,

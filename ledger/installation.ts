@@ -20,3 +20,12 @@ export async function requireEnvironment(sql: AnySql, environment: string): Prom
       `set ENVIRONMENT=${kept.environment}, or begin a new database in DATABASE_URL`,
   );
 }
+
+/** The environment that a database was begun in; null where it was not begun, or has no table for it yet. */
+export async function readEnvironment(sql: AnySql): Promise<string | null> {
+  const [table] = await sql<{ there: boolean }[]>`
+    SELECT to_regclass('hub.installation') IS NOT NULL AS there`;
+  if (table?.there !== true) return null;
+  const [kept] = await sql<{ environment: string }[]>`SELECT environment FROM hub.installation`;
+  return kept?.environment ?? null;
+}

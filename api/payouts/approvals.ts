@@ -31,14 +31,21 @@ const approval = z.object({
   amount: eg(f.decimal, "100"),
   totalFees: eg(f.decimal, "2"),
   destination: f.address,
-  status: eg(z.enum(["PENDING_APPROVAL", "APPROVAL_REQUIRED"]), "PENDING_APPROVAL"),
+  status: eg(z.enum(["PENDING_APPROVAL", "APPROVAL_REQUIRED", "PENDING"]), "PENDING_APPROVAL"),
   createdAt: f.timestamp,
   createdBy: f.madeBy,
+  waitsFor: eg(
+    z.enum(["approval", "signer_cap"]).meta({
+      description:
+        "signer_cap: above the signer's cap per transaction; nothing is to be approved, the cap is raised or the payout given up",
+    }),
+    "approval",
+  ),
 }).meta({ id: "Approval" });
 
 export const getApprovals = adminRoute({
   at: "GET /api/admin/approvals",
-  summary: "List the payouts that wait for approval, newest first",
+  summary: "List the payouts that wait for a person, newest first",
   anyOf: READERS,
   query: z.object(pages()),
   responses: {

@@ -5,12 +5,9 @@ import type { ApiDeps } from "../../api/http/context.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { binance } from "../../rates/binance.ts";
 import { coinRate } from "../../rates/coin_rate.ts";
-import { coinbase } from "../../rates/coinbase.ts";
-import { coinGecko } from "../../rates/coingecko.ts";
+import { publicSources } from "../../rates/public_sources.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
-import { kraken } from "../../rates/kraken.ts";
 import { RateBoard } from "../../rates/rate_board.ts";
 import { type Rates, usdRate } from "../../rates/rates.ts";
 import type { Config } from "../config/config.ts";
@@ -138,7 +135,7 @@ function openRates(
   if (config.environment === "development") {
     return { rates: fixedRates(now), close: () => Promise.resolve() };
   }
-  const board = new RateBoard({ sources: [coinbase(), kraken(), coinGecko(), binance()], now });
+  const board = new RateBoard({ sources: publicSources(), now });
   board.start();
   return { rates: board, close: () => board.stop() };
 }

@@ -128,6 +128,9 @@ export async function readOldestQueued(sql: Sql, network: Network): Promise<numb
   return row?.created_at.getTime() ?? null;
 }
 
+/** Reason of a queued transfer that is above the signer's cap per transaction, as a pattern. */
+export const OVER_CAP = "signer: over-limit: %per transaction";
+
 const healthShape = shape({
   payable: integer(),
   payableAt: orNull(time()),
@@ -166,7 +169,7 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
     WITH waiting AS (
       SELECT o.created_at,
         -- the words of sign_queued.ts, prepare_batch.ts and waits.ts
-        CASE WHEN o.reason LIKE 'signer: over-limit: %per transaction' THEN 'capped'
+        CASE WHEN o.reason LIKE ${OVER_CAP} THEN 'capped'
           WHEN o.reason IS NULL OR o.reason IN ('waiting for another try', 'waiting for the signer')
             OR o.reason IN ('waiting for a node that is up to date', 'waiting for nodes to answer') THEN 'payable'
           WHEN o.reason LIKE 'waiting for %' OR o.reason LIKE 'signer: %' THEN 'held'

@@ -40,6 +40,7 @@ shared(
       totalFees: "2",
       destination: SOMEWHERE,
       status: "PENDING_APPROVAL",
+      waitsFor: "approval",
     });
     const outgoing = () => api.sql`SELECT status FROM book.outgoing`;
     assertEquals((await outgoing()).length, 0);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { admin } from "../../app/commands/admin.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import { testApi } from "../support/api.ts";
+import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
@@ -276,4 +276,31 @@ test("a network whose nodes are silent is not shown as read to its end, and they
   // nodes that answer, asked for nothing but blocks while many are left
   failure = null;
   assertMatch((await run(["chains"], env)).text, /^TRX .* 0 +64 s ago/m);
+});
+
+test("a payout above the signer's cap is in the list of approvals until it is given up and refunded", async () => {
+  await using api = await testApi();
+  const env = {
+    PUBLIC_URL: api.url,
+    ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }),
+    INGEST_SECRET,
+  };
+  const { key } = await api.addMerchant("100");
+  const balance = async () =>
+    (await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key })).body.available;
+  const before = await balance();
+  const made = await api.call("POST", "/api/withdrawals", {
+    key,
+    body: { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE },
+  });
+  const id = made.body.withdrawalId;
+  assertEquals((await run(["approvals"], env)).text, "(none)");
+  await api.sql`
+    UPDATE book.outgoing
+    SET reason = 'signer: over-limit: Cannot sign it as it is more than 5 per transaction'`;
+  assertMatch((await run(["approvals"], env)).text, new RegExp(`^${id} +signer_cap `, "m"));
+  const given = await run(["withdrawals", "fail", id, "--reason", "too large"], env);
+  assertEquals(given.code, 0, given.text);
+  assertEquals((await run(["approvals"], env)).text, "(none)");
+  assertEquals(await balance(), before);
 });

@@ -5,6 +5,7 @@ import { isReady, lineOf, type Point, POINTS } from "../../app/commands/doctor/f
 import { judge } from "../../app/commands/doctor/judge.ts";
 import { readSettings } from "../../app/commands/doctor/read_settings.ts";
 import { redactor } from "../../app/commands/doctor/redact.ts";
+import { seeRates } from "../../app/commands/doctor/see_rates.ts";
 import { registerWallets } from "../../app/open/open_wallet.ts";
 import type { SignerStatus } from "../../chains/signer/socket_protocol.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
@@ -104,6 +105,7 @@ const comparison = (scope: "quick" | "full", minutesAgo: number) => ({
 const DATABASE_FACTS: Facts["database"] = {
   server: seen({ version: "18.4", connections: 97, encrypted: true }),
   durable: seen(null),
+  environment: seen("production"),
   schema: seen(null),
   aheadMs: seen(20),
   callbackKey: seen(1),
@@ -117,6 +119,15 @@ const DATABASE_FACTS: Facts["database"] = {
   comparisons: seen([comparison("quick", 10), comparison("full", 300)]),
 };
 
+const provider = (name: string, prices: Facts["rates"][number]["prices"], isThere = true) => ({
+  name,
+  prices,
+  dollars: isThere ? seen("1.0002") : unseen(`Cannot read rates from api.${name}.com: refused`),
+});
+const COINBASE = provider("coinbase", ["USDT", "USDC"]);
+const KRAKEN = provider("kraken", ["USDT", "USDC", "TRX"]);
+const BINANCE = provider("binance", ["TRX"]);
+
 const WELL: Facts = {
   settings: readSettings(ENV),
   now: NOW,
@@ -129,6 +140,7 @@ const WELL: Facts = {
   apart: seen(null),
   signer: seen(SIGNER),
   nodes: [NODE, { ...NODE, variable: "TRX_PROOF_NODE_URLS", label: "other.example" }],
+  rates: [COINBASE, KRAKEN, BINANCE],
 };
 
 const set = (env: Readonly<Record<string, string>>): Facts => ({
@@ -448,6 +460,18 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     "bootstrap another",
   ],
   [
+    database({ environment: seen("staging") }),
+    "database environment",
+    "it was begun for staging, and ENVIRONMENT is production",
+    "ENVIRONMENT=staging, or a new database",
+  ],
+  [
+    { ...WELL, rates: [provider("coinbase", ["USDT"], false), KRAKEN, BINANCE] },
+    "exchange rates",
+    "fewer than 2 providers price USDT; coinbase: Cannot read rates from api.coinbase.com: refused",
+    "let the service reach them",
+  ],
+  [
     { ...WELL, service: { ...WELL.service, ready: unseen("connection refused") } },
     "readiness",
     "no service answers at http://127.0.0.1:9464",
@@ -502,6 +526,22 @@ Deno.test("choices that are allowed are left to a person, and what cannot be che
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "users"), "unknown");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "caps"), "unknown");
   assertEquals(isReady([{ point: "caps", state: "unknown", text: "", mend: null }]), false);
+});
+
+Deno.test("one provider of exchange rates that is away is named, and nothing is lacking while two answer", async () => {
+  const away = { ...WELL, rates: [...WELL.rates, provider("coingecko", ["USDT", "TRX"], false)] };
+  const point = judge(away).find((one) => one.point === "exchange rates");
+  assertEquals(point?.state, "ok");
+  assertStringIncludes(point?.text ?? "", "3 of 4 providers answer; coingecko: ");
+  const sources = [
+    { name: "one", read: () => Promise.resolve(new Map([["USD", "1"]])) },
+    { name: "two", prices: ["TRX" as const], read: () => Promise.reject(new Error("no way out")) },
+  ];
+  assertEquals(
+    (await seeRates({ environment: "staging" }, sources)).map(({ dollars }) => dollars),
+    [seen("1"), unseen("no way out")],
+  );
+  assertEquals(await seeRates({ environment: "development" }, sources), []);
 });
 
 Deno.test("settings at fault are named, and the others are checked nevertheless", () => {
@@ -655,6 +695,7 @@ test("of an installation in staging each thing that is missing is named, and no 
     has(/^missing +tls/, "https://127.0.0.1:1");
     has(/^ok +schema/, "of this version");
     has(/^ok +clock/, "agree");
+    has(/^ok +database environment/, "begun for staging");
     has(/^ok +wallet +/, wallet.walletId);
     has(/^missing +wallet of the database/, "no signer has said yet");
     has(/^missing +users/, "can read what only the signer may");

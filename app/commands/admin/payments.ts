@@ -67,11 +67,11 @@ async function reportWithdrawal(
 export const PAYMENT_VERBS: readonly AdminVerb[] = [
   verb(
     "approvals list",
-    "the payouts that wait",
+    "the payouts that wait for approval, or above the signer's cap (then: withdrawals fail, or raise it)",
     async ({ client }) =>
       select(
         await client.list("/api/admin/approvals", "approvals"),
-        "id merchant=merchantName amount pair=currency/network fees=totalFees destination created=createdAt",
+        "id waits=waitsFor merchant=merchantName amount pair=currency/network fees=totalFees destination created=createdAt",
       ),
   ),
   verb(

@@ -7,6 +7,7 @@ import type {
   SignerRole,
 } from "../../../ledger/database/read_installation.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
+import type { Priced } from "../../../rates/rates.ts";
 import type { Settings } from "./read_settings.ts";
 
 /** Something that a check has seen, or the reason why it has seen nothing. */
@@ -92,6 +93,15 @@ export interface NodeFacts {
   readonly genesis: Seen<string | null>;
 }
 
+/** A provider of exchange rates. */
+export interface RateSourceFacts {
+  readonly name: string;
+  /** The stablecoins and coins that it is asked about. */
+  readonly prices: readonly Priced[];
+  /** One price in dollars. */
+  readonly dollars: Seen<string>;
+}
+
 /** A comparison of the books. Times in Unix milliseconds. */
 export interface ComparisonFacts {
   readonly scope: "quick" | "full";
@@ -105,6 +115,8 @@ export interface DatabaseFacts {
   readonly server: Seen<ServerFacts>;
   /** It keeps what it acknowledged, as the service demands outside development. */
   readonly durable: Seen<null>;
+  /** The environment that it was begun in; null: it was not begun yet. */
+  readonly environment: Seen<string | null>;
   /** Its schema is that of this version. */
   readonly schema: Seen<null>;
   /** Milliseconds by which this machine's clock is ahead. */
@@ -151,4 +163,6 @@ export interface Facts {
   /** null: nothing answers at its socket. */
   readonly signer: Seen<SignerStatus | null>;
   readonly nodes: readonly NodeFacts[];
+  /** None where a fixed table serves. */
+  readonly rates: readonly RateSourceFacts[];
 }

@@ -3,6 +3,7 @@ import type { Facts } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { judgeChains, judgeService, openNetworks, pointsByHand } from "./judge_chains.ts";
 import { judgeDatabase } from "./judge_database.ts";
+import { judgeRates } from "./judge_rates.ts";
 import { judgeKeys } from "./judge_keys.ts";
 import { judgeBooks, judgePeople } from "./judge_people.ts";
 import { judgeDoors, judgeSettings } from "./judge_settings.ts";
@@ -17,6 +18,7 @@ export function judge(facts: Facts): readonly Finding[] {
     ...judgeDatabase(database, config),
     ...judgeKeys({ ...facts, networks: openNetworks(config), socket: config.signer.socket }),
     ...judgeChains(facts, config),
+    judgeRates(facts),
     ...judgeBooks(database, config, facts.now),
     judgePeople(database, config),
     ...judgeService(facts),

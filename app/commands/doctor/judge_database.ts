@@ -15,7 +15,14 @@ export function judgeDatabase(facts: DatabaseFacts, config: Config): readonly Fi
   const { server } = facts;
   if (!server.ok) {
     const mend = "DATABASE_URL=postgres://user:password@host:5432/database, and start the server";
-    const points = ["database tls", "connections", "schema", "clock", "callback secrets"] as const;
+    const points = [
+      "database tls",
+      "connections",
+      "schema",
+      "database environment",
+      "clock",
+      "callback secrets",
+    ] as const;
     return [
       missing("database", server.reason, mend),
       ...points.map((point) => unknown(point, "the database is not reached")),
@@ -42,6 +49,7 @@ export function judgeDatabase(facts: DatabaseFacts, config: Config): readonly Fi
       facts.schema.reason,
       'the start of this version migrates an older database; docs/operations.md, "Upgrade"',
     ),
+    environmentPoint(facts.environment, config),
     clockPoint(facts.aheadMs),
     callbackPoint(facts),
   ];
@@ -69,6 +77,19 @@ function tlsPoint({ databaseUrl }: Config): Finding {
     "database tls",
     `anyone between reads and changes what goes to ${far.join(", ")} (sslmode=${tls.mode})`,
     "sslmode=verify-full in DATABASE_URL and SIGNER_DATABASE_URL",
+  );
+}
+
+/** A service refuses a database of another environment before it changes anything. */
+function environmentPoint(begun: DatabaseFacts["environment"], config: Config): Finding {
+  const point = "database environment";
+  if (!begun.ok) return unknown(point, begun.reason);
+  if (begun.value === null) return ok(point, "not begun yet");
+  if (begun.value === config.environment) return ok(point, `begun for ${begun.value}`);
+  return missing(
+    point,
+    `it was begun for ${begun.value}, and ENVIRONMENT is ${config.environment}`,
+    `ENVIRONMENT=${begun.value}, or a new database in DATABASE_URL`,
   );
 }
 

@@ -9,6 +9,7 @@ import {
 } from "../../../ledger/database/read_installation.ts";
 import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
 import { listOtherSecrets, sampleSecret } from "../../../ledger/outbox/kept_secrets.ts";
+import { readEnvironment } from "../../../ledger/installation.ts";
 import { newestReports } from "../../../ledger/reconcile/reports.ts";
 import { storeGenesis } from "../../../ledger/watcher/chain_nodes.ts";
 import { createSecretBox } from "../../../webhooks/secret_box.ts";
@@ -72,6 +73,7 @@ async function ask(
       await readServer(strict);
       return null;
     }));
+  const environment = await look(BOUND_MS, () => readEnvironment(sql));
   const schema = await look(BOUND_MS, async () => {
     await assertMigrated(sql);
     return null;
@@ -82,6 +84,7 @@ async function ask(
       ...nothingSeen("", "the schema is not of this version"),
       server,
       durable,
+      environment,
       schema,
       aheadMs,
     };
@@ -98,6 +101,7 @@ async function ask(
   return {
     server,
     durable,
+    environment,
     schema,
     aheadMs,
     callbackKey,
@@ -118,6 +122,7 @@ function nothingSeen(reason: string, rest = "the database is not reached"): Data
   return {
     server: unseen(reason),
     durable: nothing,
+    environment: nothing,
     schema: nothing,
     aheadMs: nothing,
     callbackKey: nothing,

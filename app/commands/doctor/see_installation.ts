@@ -13,6 +13,7 @@ import {
 import { readSettings } from "./read_settings.ts";
 import { seeDatabase } from "./see_database.ts";
 import { seeNodes } from "./see_nodes.ts";
+import { seeRates } from "./see_rates.ts";
 import { seeDescriptors, seeFront, seeService } from "./see_service.ts";
 
 /** Bound of what is read of files, milliseconds. */
@@ -31,16 +32,21 @@ export async function seeInstallation(
   const settings = readSettings(env);
   const { config } = settings;
   const { socket } = config.signer;
-  const [folder, front, database, wallet, apart, signer, nodes, service] = await Promise.all([
-    seeFolder(config.dataDir),
-    seeFront(config),
-    seeDatabase(config),
-    seeWallet(config),
-    seeApart(config, env.WALLET_PASSPHRASE_FILE),
-    socket === null ? unseen("SIGNER_SOCKET is not set") : look(SIGNER_MS, () => askStatus(socket)),
-    seeNodes(config),
-    seeService(config),
-  ]);
+  const [folder, front, database, wallet, apart, signer, nodes, service, rates] = await Promise.all(
+    [
+      seeFolder(config.dataDir),
+      seeFront(config),
+      seeDatabase(config),
+      seeWallet(config),
+      seeApart(config, env.WALLET_PASSPHRASE_FILE),
+      socket === null
+        ? unseen("SIGNER_SOCKET is not set")
+        : look(SIGNER_MS, () => askStatus(socket)),
+      seeNodes(config),
+      seeService(config),
+      seeRates(config),
+    ],
+  );
   const descriptors = await seeDescriptors(config, service.url);
   const now = Date.now();
   return {
@@ -55,6 +61,7 @@ export async function seeInstallation(
     apart,
     signer,
     nodes,
+    rates,
   };
 }
 

@@ -1,0 +1,26 @@
+import type { Facts } from "./facts.ts";
+import { type Finding, missing, ok } from "./finding.ts";
+
+/** Providers that have to agree on a price. */
+const LEAST = 2;
+
+/** Judges whether enough providers of exchange rates are reached, for stablecoins and for the coin. */
+export function judgeRates({ rates }: Pick<Facts, "rates">): Finding {
+  const point = "exchange rates";
+  if (rates.length === 0) return ok(point, "a fixed table, as development has it");
+  const silent = rates.flatMap(({ name, dollars }) =>
+    dollars.ok ? [] : [`${name}: ${dollars.reason}`]
+  );
+  const lacking = (["USDT", "TRX"] as const).filter((priced) =>
+    rates.filter(({ prices, dollars }) => dollars.ok && prices.includes(priced)).length < LEAST
+  );
+  const told = silent.length === 0 ? "" : `; ${silent.join("; ")}`;
+  if (lacking.length === 0) {
+    return ok(point, `${rates.length - silent.length} of ${rates.length} providers answer${told}`);
+  }
+  return missing(
+    point,
+    `fewer than ${LEAST} providers price ${lacking.join(" and ")}${told}`,
+    "let the service reach them over https; without rates there are no quotes and no sweeps",
+  );
+}
