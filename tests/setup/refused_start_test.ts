@@ -33,7 +33,7 @@ async function run(line: readonly string[], env: Readonly<Record<string, string>
   return { code, printed: new TextDecoder().decode(stderr) };
 }
 
-/** Checks that a program refuses in one plain line: the service with 2, a command with 1. */
+/** Checks that a program refuses in one plain line: service and reconciliation with 2, other commands with 1. */
 async function assertRefused(
   line: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -41,7 +41,8 @@ async function assertRefused(
 ): Promise<void> {
   const { code, printed } = await run(line, env);
   assertStringIncludes(printed, words);
-  const expected = [line[0] === "main.ts" ? 2 : 1, 1];
+  const isApart = ["main.ts", "app/commands/reconcile.ts"].includes(line[0] ?? "");
+  const expected = [isApart ? 2 : 1, 1];
   assertEquals([code, printed.trim().split("\n").length], expected, printed);
 }
 
