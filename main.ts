@@ -6,6 +6,7 @@
  */
 
 import { logEvent } from "./log/log_event.ts";
+import { openTraces } from "./log/traces.ts";
 import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { createApi, createOps } from "./api/app.ts";
@@ -62,6 +63,7 @@ if (!lock.ok) {
   );
 }
 await configureLogging(config);
+if (config.isTraced) openTraces();
 const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 

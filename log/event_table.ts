@@ -15,6 +15,7 @@ export const EVENTS = {
   "service.draining": ["info", "no longer ready, still serving for {seconds} s"],
   "service.stopping": ["info", "stopping"],
   "service.stopped": ["info", "stopped"],
+  "traces.failed": ["warning", "traces are switched off until the next start: {reason}"],
   "http.unrouted_failed": ["error", "request {request} failed: {reason}"],
   "http.key_use_unrecorded": ["debug", "cannot record the use of keys: {reason}"],
   "http.authentication_failed": [

@@ -7,6 +7,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
+import { isTracing } from "../../log/traces.ts";
 import { v7 } from "uuid";
 import type { Settings } from "../../ledger/settings.ts";
 import type { Miss } from "../../ledger/journal/write_batch.ts";
@@ -15,12 +16,15 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import type { JournalContext } from "./context.ts";
 import { committed, decideBatch, type MerchantBatch } from "./decide_batch.ts";
 import { resolveLost } from "./lost_commit.ts";
+import { traceBatch } from "./trace_batch.ts";
 import { type Batch, type QueuedMessage, refuseOverloaded, unanswered } from "./queue.ts";
 import { recover, type Recovering, type RolledBack, TRIES } from "./recover.ts";
 
 export class BatchProcessor {
   readonly #context: JournalContext;
   readonly #recovering: Recovering;
+  /** Begin of the newest batch, Unix milliseconds, for its span; batches are one at a time. */
+  #begun = 0;
 
   constructor(context: JournalContext) {
     this.#context = context;
@@ -37,6 +41,7 @@ export class BatchProcessor {
     const batch = this.#withoutPaused(asked);
     this.#context.audit.refuse(batch);
     if (batch.size === 0) return;
+    this.#begun = Date.now();
     this.#context.clearDropped();
     const settings = await this.#context.retry(() => this.#context.settings());
     const parts = await this.#attempt(
@@ -138,7 +143,7 @@ export class BatchProcessor {
       onHappened: (happened) => {
         const done = parts.filter(({ merchantId }) => happened.has(merchantId));
         for (const part of done) this.#reply(part);
-        this.#announce(done);
+        this.#announce(done, lost.commitId);
       },
       onResolvedLate: (merchantId, hasHappened) => {
         context.active.drop(merchantId);
@@ -172,7 +177,7 @@ export class BatchProcessor {
       doubts.pass(merchantId);
       this.#reply(part);
     }
-    this.#announce(written);
+    this.#announce(written, commitId);
     for (const { event, reason } of written.flatMap(({ quarantined }) => quarantined)) {
       await this.#context.quarantine(event, reason);
     }
@@ -257,7 +262,7 @@ export class BatchProcessor {
     }
   }
 
-  #announce(parts: readonly MerchantBatch[]): void {
+  #announce(parts: readonly MerchantBatch[], commitId: string | null): void {
     const news = committed(parts);
     if (news !== null) this.#context.onCommitted(news);
     // what a commit says to another merchant (a reseller's share) is read at once, not by the next poll
@@ -265,6 +270,7 @@ export class BatchProcessor {
       if (!unit.isDirty) continue;
       for (const { merchantId } of unit.changes().once.inbox) this.#context.wake(merchantId);
     }
+    if (commitId !== null && isTracing()) traceBatch(commitId, this.#begun, parts);
   }
 }
 

@@ -1,4 +1,5 @@
 import { logEvent } from "../../log/log_event.ts";
+import { isTracing, traceSpan } from "../../log/traces.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/signer.ts";
@@ -27,7 +28,7 @@ export const BATCH_LIMIT = 100;
 /** Result of one round of signing. */
 export interface Signed {
   /** Committed, and to be sent. */
-  readonly transactions: readonly SignedRow[];
+  readonly transactions: readonly (SignedRow & { readonly paymentId: string | null })[];
   /** True where the queue had as many as were taken, so that there may be more. */
   readonly mayBeMore: boolean;
 }
@@ -94,8 +95,9 @@ async function sign(
   { rows, turn }: Pulled,
   waits: Waits,
   { holds, silent }: LeftAlone,
-): Promise<readonly SignedRow[]> {
+): Promise<Signed["transactions"]> {
   const { sql, signer, wakeMerchants } = deps;
+  const from = Date.now();
   // preparing asks the node about each transfer: not while nothing can be signed anyway
   await signer.sign([]);
   // reservations first, balances later: what becomes final in between counts twice, which is safe
@@ -124,7 +126,11 @@ async function sign(
     // those that are still queued would be signed in vain again and again
     waits.add(one.row, ANOTHER_TRY, PAUSES.own, "its signature was not committed and is forgotten");
   }
-  const toSend = signed.filter(({ outgoingId }) => committed.has(outgoingId));
+  const toSend = signed.filter(({ outgoingId }) => committed.has(outgoingId)).map((one) => ({
+    ...one,
+    paymentId: byId.get(one.outgoingId)?.row.paymentId ?? null,
+  }));
+  if (isTracing()) traceSigned(toSend, byId, from);
   // settlements show that they are on their way
   wakeMerchants(
     new Set(
@@ -133,6 +139,29 @@ async function sign(
     ),
   );
   return toSend;
+}
+
+/** Traces signatures that were committed. */
+function traceSigned(
+  signed: Signed["transactions"],
+  byId: ReadonlyMap<string, Payable>,
+  from: number,
+): void {
+  for (const { outgoingId, paymentId, network, txid } of signed) {
+    const row = byId.get(outgoingId)?.row;
+    traceSpan("transfer.sign", {
+      of: paymentId ?? outgoingId,
+      from,
+      attributes: {
+        transfer: outgoingId,
+        payment: paymentId,
+        kind: row?.kind ?? null,
+        network,
+        currency: row?.currency ?? null,
+        txid,
+      },
+    });
+  }
 }
 
 /** Transfers but for those of currencies of which only a few find out whether they are signed again. */

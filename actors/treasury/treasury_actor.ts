@@ -8,6 +8,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
+import { isTracing, traceSpan } from "../../log/traces.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
 import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
@@ -234,7 +235,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
    * @returns whether each of them was begun
    */
   async #send(
-    transactions: readonly Omit<InFlight, "outgoingId">[],
+    transactions: readonly InFlight[],
     boundMs: number,
   ): Promise<boolean> {
     const { network } = this.#chain;
@@ -246,11 +247,14 @@ class TreasuryActor implements Actor<TreasuryMessage> {
           due.unshift(next);
           return;
         }
-        const { txid, bytes, expiresAt } = next;
+        const { txid, bytes, expiresAt, outgoingId, paymentId } = next;
+        const from = Date.now();
+        let category = "not_sent";
         this.#sentAt.set(txid, this.#monotonic());
         try {
           const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
           // no answer proves death: only the solid scan decides, so all of them are just logged
+          category = outcome.category;
           const words = "message" in outcome ? outcome.message ?? "" : "";
           const event = outcome.category === "rejected"
             ? "transfer.refused"
@@ -266,6 +270,19 @@ class TreasuryActor implements Actor<TreasuryMessage> {
           });
         } catch (error) {
           logEvent("transfer.not_broadcast", { network, txid, error });
+        }
+        if (isTracing()) {
+          traceSpan("transfer.broadcast", {
+            of: paymentId ?? outgoingId,
+            from,
+            attributes: {
+              transfer: outgoingId,
+              payment: paymentId,
+              network,
+              txid,
+              outcome: category,
+            },
+          });
         }
         crashPoint("treasury.after-broadcast");
       }

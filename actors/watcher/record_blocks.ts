@@ -7,6 +7,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
+import { isTracing, traceSpan } from "../../log/traces.ts";
 import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
@@ -62,12 +63,25 @@ export async function recordBlocks(
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   const outcomes = outcomesOf(chain, undecided(network, own), blocks);
   const told = await recordOutcomes(sql, network, outcomes);
+  if (isTracing()) traceOutcomes(network, outcomes);
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
   // no merchant hears of these: they wait for an operator
   if (owners.delete(LOST_ACCOUNT)) {
     logEvent("wallet.lost_address_paid", { network });
   }
   return owners;
+}
+
+/** Traces the ends of own transactions. */
+function traceOutcomes(network: Network, outcomes: readonly OutcomeFinding[]): void {
+  for (const { own, result, height } of outcomes) {
+    const { outgoingId: transfer, paymentId: payment, txid } = own;
+    traceSpan("transfer.final", {
+      of: payment ?? transfer,
+      from: Date.now(),
+      attributes: { transfer, payment, network, txid, height, outcome: result },
+    });
+  }
 }
 
 /** The transfers that go to addresses of merchants; one query for all of them. */

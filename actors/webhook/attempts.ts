@@ -1,4 +1,5 @@
 import { logEvent } from "../../log/log_event.ts";
+import { isTracing, traceSpan } from "../../log/traces.ts";
 import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent } from "../../ledger/outbox/outbox.ts";
 import { type AttemptOutcome, isRetried, retryDelayMs } from "../../webhooks/attempt_outcome.ts";
@@ -67,8 +68,10 @@ export class Attempts {
 
   /** Makes one attempt; does not throw for what the endpoint, the event or its secret is like. */
   async make(event: ClaimedEvent, signal: AbortSignal): Promise<AttemptMark> {
+    const from = Date.now();
     const mark = await this.#make(event, signal);
     this.results[mark.result.kind]++;
+    if (isTracing()) traceAttempt(event, mark, from);
     return mark;
   }
 
@@ -163,4 +166,19 @@ export class Attempts {
         return category satisfies never;
     }
   }
+}
+
+/** The payment in the body of an event. */
+const PAYMENT = /"(?:depositId|withdrawalId|transactionId)":"([^"]+)"/;
+
+/** Traces an attempt, in the trace of the payment that its body names. */
+function traceAttempt(event: ClaimedEvent, mark: AttemptMark, from: number): void {
+  const { eventId: callback, merchantId: merchant, type, attempt } = event;
+  const payment = PAYMENT.exec(event.payload)?.[1] ?? null;
+  const { outcome, httpStatus: status } = mark;
+  traceSpan("callback.deliver", {
+    of: payment ?? callback,
+    from,
+    attributes: { callback, payment, merchant, type, attempt, outcome, status },
+  });
 }

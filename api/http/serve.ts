@@ -27,6 +27,7 @@ import type { ApiPools } from "./read_slots.ts";
 import { newRequestId, type RequestMetrics } from "./request_log.ts";
 import { isReadablePath } from "./request_url.ts";
 import type { AnyRequest, Route } from "./route.ts";
+import { isTracing, traceSpan } from "../../log/traces.ts";
 import { WatchedWrites } from "./watched_writes.ts";
 
 /** The server's part of each request: the connection it came over. */
@@ -49,8 +50,9 @@ export async function serve(
   const writes = new WatchedWrites();
   let answer: Answer;
   let counting: Counting = NOT_COUNTED;
+  let merchantId: string | null = null;
   try {
-    ({ answer, counting } = await answerTo(route, c, context, requestId, writes));
+    ({ answer, counting, merchantId } = await answerTo(route, c, context, requestId, writes));
   } catch (error) {
     answer = isSomethingAway(error) ? away(writes) : internalError;
     logEvent("http.request_failed", {
@@ -74,6 +76,7 @@ export async function serve(
   }
   const headers = { ...context.transportHeaders, ...weighed.headers, ...answer.headers };
   measure(route, answer.status, performance.now() - started);
+  if (isTracing()) traceRequest(route, { requestId, merchantId, answer, started });
   return toResponse({ ...answer, headers }, body, requestId);
 }
 
@@ -94,7 +97,9 @@ async function answerTo(
   context: ApiContext,
   requestId: string,
   writes: WatchedWrites,
-): Promise<{ readonly answer: Answer; readonly counting: Counting }> {
+): Promise<
+  { readonly answer: Answer; readonly counting: Counting; readonly merchantId: string | null }
+> {
   const now = context.clock();
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
   const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
@@ -120,9 +125,46 @@ async function answerTo(
           writes,
           (fitted) => handle(route, c, fitted, requestId, { ...identity, params, now, place }),
         )));
-  if (route.rateCategory !== "hosted" || !isOfPage(answer)) return { answer, counting };
+  const merchantId = identity.kind === "refused" ? null : identity.merchantId;
+  if (route.rateCategory !== "hosted" || !isOfPage(answer)) {
+    return { answer, counting, merchantId };
+  }
   const found = context.rateLimits.foundPage(counting, sessionHash, now);
-  return { answer: found.refusal ?? answer, counting: found };
+  return { answer: found.refusal ?? answer, counting: found, merchantId };
+}
+
+/** The fields in which an answer to a change names its payment. */
+const PAYMENT_FIELDS = ["id", "depositId", "withdrawalId", "settlementId", "transactionId"];
+/** Ids of payments, as answers have them. */
+const PAYMENT_ID = /^(dep|wd|stl)_/;
+
+/** Traces a request; a change that answers with one payment is in the trace of that payment. */
+function traceRequest(
+  route: Route,
+  { requestId, merchantId, answer, started }: {
+    readonly requestId: string;
+    readonly merchantId: string | null;
+    readonly answer: Answer;
+    readonly started: number;
+  },
+): void {
+  const { body, status } = answer;
+  const ids = route.method !== "GET" && typeof body === "object" && body !== null
+    ? PAYMENT_FIELDS.map((name) => Reflect.get(body, name))
+    : [];
+  const payment = ids.find((id) => typeof id === "string" && PAYMENT_ID.test(id)) ?? null;
+  traceSpan("http.request", {
+    of: payment ?? requestId,
+    from: Date.now() - (performance.now() - started),
+    attributes: {
+      request: requestId,
+      method: route.method,
+      route: route.path,
+      status,
+      merchant: merchantId,
+      payment,
+    },
+  });
 }
 
 /** True where a hosted page was found, open or over. */

@@ -19,6 +19,7 @@ import {
   signerFaults,
 } from "./signer.ts";
 import { type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
+import { traceFaults, TRACES } from "./traces.ts";
 import { unknownFaults } from "./unknown.ts";
 import { TREASURY, type TreasuryConfig, treasuryFaults, treasuryOf } from "./treasury.ts";
 import {
@@ -73,6 +74,8 @@ export interface Config {
   /** Address of health and metrics; null: beside the API. */
   readonly ops: { readonly host: string; readonly port: number } | null;
   readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
+  /** True if traces are exported. */
+  readonly isTraced: boolean;
   /** Milliseconds between being told to stop and closing the listeners: not ready, still serving. */
   readonly drainMs: number;
   readonly dataDir: string;
@@ -182,6 +185,7 @@ export const GENERAL = z.object({
   LOG_LEVEL: oneOf("trace", "debug", "info", "warning", "error", "fatal").default("info").describe(
     "trace, debug, info, warning, error or fatal",
   ),
+  ...TRACES,
   DRAIN_SECONDS: wholeNumber(0, 30).optional().describe(
     "seconds after SIGTERM for which requests are still served while /readyz answers 503, so that a load balancer looks elsewhere first; 0 in development, otherwise 5",
   ),
@@ -262,6 +266,7 @@ export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer
       : refuseSettings(network, given, faults)
   );
   faults.push(...(reader === "signer" ? signerFaults(given) : crossFaults(given)));
+  faults.push(...traceFaults(given, reader));
   if (general === null || !networks.every((network) => network !== null) || faults.length > 0) {
     return { ok: false, faults: [...new Set(faults)] };
   }
@@ -360,6 +365,7 @@ function assemble(
       ? null
       : { host: general.OPS_HOST ?? "127.0.0.1", port: general.OPS_PORT ?? DEFAULT_OPS_PORT },
     logLevel: general.LOG_LEVEL,
+    isTraced: general.OTEL_DENO === "true",
     drainMs: 1_000 *
       (general.DRAIN_SECONDS ??
         (general.ENVIRONMENT === "development" ? 0 : DEFAULT_DRAIN_SECONDS)),

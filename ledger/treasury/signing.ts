@@ -267,6 +267,8 @@ export async function adoptSigned(
 
 const inFlightShape = shape({
   outgoingId: text(),
+  /** The withdrawal it pays, null for internal transfers. */
+  paymentId: orNull(text()),
   txid: text(),
   bytes: text(),
   /** Unix milliseconds of block time. */
@@ -283,7 +285,7 @@ export async function readInFlight(
 ): Promise<readonly InFlight[]> {
   return inFlightShape.all(
     await sql`
-    SELECT a.outgoing_id, a.txid, a.bytes, a.expires_at
+    SELECT a.outgoing_id, o.payment_id, a.txid, a.bytes, a.expires_at
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
       AND NOT a.adopted

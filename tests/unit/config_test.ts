@@ -283,6 +283,36 @@ Deno.test("production believes no node on another machine over plain http", () =
   }
 });
 
+Deno.test("traces are exported with all that keeps secrets in, or not at all", () => {
+  const traced = {
+    ...PRODUCTION,
+    OTEL_DENO: "true",
+    OTEL_TRACES_SAMPLER: "parentbased_always_off",
+    OTEL_PROPAGATORS: "none",
+    OTEL_DENO_CONSOLE: "ignore",
+    OTEL_DENO_METRICS: "false",
+  };
+  assertEquals(load(PRODUCTION).isTraced, false);
+  assertEquals(load(traced).isTraced, true);
+  for (
+    const name of [
+      "OTEL_TRACES_SAMPLER",
+      "OTEL_PROPAGATORS",
+      "OTEL_DENO_CONSOLE",
+      "OTEL_DENO_METRICS",
+    ] as const
+  ) {
+    for (const value of ["", "other"]) {
+      const [fault, ...others] = faults({ ...traced, [name]: value });
+      assert(fault?.startsWith(`${name} is not `), fault);
+      assertEquals(others, []);
+    }
+  }
+  assertEquals(faults({ ...PRODUCTION, OTEL_DENO_TRACING: "true" }), [
+    "OTEL_DENO_TRACING is set although OTEL_DENO is not true (docs/traces.md)",
+  ]);
+});
+
 Deno.test("settings cannot be changed after they were read", () => {
   const config = load(PRODUCTION);
   assertThrows(() => Object.assign(config.networks.TRX, { coldAddress: "elsewhere" }), TypeError);
