@@ -511,7 +511,7 @@ export const EVENTS = {
   "postgres.over_tcp": ["info", "the embedded PostgreSQL is reached over TCP as {reason}"],
   "postgres.socket_lost": [
     "warning",
-    "the socket of the embedded PostgreSQL is gone from {folder}, new connections go over TCP: keep the folder out of what is cleaned up, and start the service again",
+    "the socket of the embedded PostgreSQL is gone from {folder}, starting the server again: keep the folder out of what is cleaned up",
   ],
   "postgres.died": ["error", "the embedded PostgreSQL died (process {pid}); starting it again"],
   "postgres.not_restarted": ["error", "the embedded PostgreSQL does not start again: {reason}"],

@@ -44,16 +44,17 @@ export interface Span<Name extends SpanName> {
 
 /** Exports a span that ends now. A trace is never the reason of a failure: one that cannot be made is the last. */
 export function traceSpan<Name extends SpanName>(name: Name, span: Span<Name>): void {
-  const parent = contextOf(span.of);
-  if (tracer === null || parent === null) return;
-  const attributes = Object.fromEntries(
-    Object.entries(span.attributes).filter(([, value]) => value !== null && value !== undefined),
-  );
-  const links = (span.links ?? []).slice(0, MOST_LINKS).flatMap((id) => {
-    const context = contextOf(id);
-    return context === null ? [] : [{ context }];
-  });
+  if (tracer === null) return;
   try {
+    const parent = contextOf(span.of);
+    if (parent === null) return;
+    const attributes = Object.fromEntries(
+      Object.entries(span.attributes).filter(([, value]) => value !== null && value !== undefined),
+    );
+    const links = (span.links ?? []).slice(0, MOST_LINKS).flatMap((id) => {
+      const context = contextOf(id);
+      return context === null ? [] : [{ context }];
+    });
     tracer.startSpan(name, { attributes, links, startTime: span.from }, {
       getValue: (key: symbol) => key === SPAN ? { spanContext: () => parent } : undefined,
     }).end(Date.now());

@@ -56,8 +56,9 @@ export async function recover(
       `known owner are watched.\n` +
       (readTo === null
         ? "No block was read yet."
-        : `The scan goes on from block ${readTo}, as the copy has it. Nothing is to be read again, ` +
-          `unless tables of different copies were put together: then, while the hold is open,\n` +
+        : `The scan goes on from block ${readTo}. If the service has run since the copy was restored, or ` +
+          `tables of different copies were put together, it has read blocks without these addresses: ` +
+          `read them again from the copy's time on, while the hold is open,\n` +
           `  deno task admin rescan ${network} <from> ${readTo}`);
   });
 }

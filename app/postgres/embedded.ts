@@ -65,6 +65,8 @@ const USERS_FILE = "postgres.users";
 const START_MS = 120_000;
 /** Pause between two checks that the server is there. */
 const WATCH_MS = 500;
+/** Checks in a row that do not find the socket of a server that listens before it is started again. */
+const LOOKS_TO_BELIEVE = 2;
 
 /**
  * Starts the embedded PostgreSQL, or finds it running.
@@ -93,24 +95,24 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const nearest = await nearestUrl(cluster, first.port);
 
   async function watch(): Promise<void> {
-    let lostSocket = nearest === url;
+    let looksLost = 0;
     while (!end.signal.aborted) {
       await delay(WATCH_MS, end.signal);
       if (end.signal.aborted) continue;
-      if (await isListening(first.port)) {
-        if (lostSocket || !await hasLostSocket(cluster, first.port)) continue;
-        lostSocket = true;
-        logEvent("postgres.socket_lost", { folder: cluster.folder });
-        continue;
-      }
-      const { pid } = running;
-      logEvent("postgres.died", { pid });
+      const listens = await isListening(first.port);
+      const isLost = listens && nearest !== url && await hasLostSocket(cluster, first.port);
+      // a server that starts takes connections over TCP a moment before it makes its socket
+      looksLost = isLost ? looksLost + 1 : 0;
+      if (listens && looksLost < LOOKS_TO_BELIEVE) continue;
+      if (listens) logEvent("postgres.socket_lost", { folder: cluster.folder });
+      else logEvent("postgres.died", { pid: running.pid });
       try {
-        running = await locked(
-          START_MS,
-          (deadline) => startServer(cluster, first.port, settings, deadline, true),
-        );
-        lostSocket = nearest === url;
+        running = await locked(START_MS, async (deadline) => {
+          // another start may have made it again while this one waited for the lock
+          if (listens && !await hasLostSocket(cluster, first.port)) return running;
+          if (listens) await stopServer(cluster, 20);
+          return await startServer(cluster, first.port, settings, deadline, true);
+        });
       } catch (error) {
         logEvent("postgres.not_restarted", { error });
       }

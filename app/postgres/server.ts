@@ -58,12 +58,12 @@ export async function nearestUrl(cluster: Cluster, port: number): Promise<string
     return clusterUrl(cluster, port);
   }
   const folder = encodeURIComponent(cluster.folder);
-  return `postgres://${ROLE}:${cluster.password}@${folder}:${port}/${ROLE}?fallback=loopback`;
+  return `postgres://${ROLE}:${cluster.password}@${folder}:${port}/${ROLE}`;
 }
 
 /**
- * True where the file of a server's socket is gone while the server runs: a program that cleans its folder up
- * took it for an old one. A new one is made by the server's next start alone.
+ * True where the file of a server's socket is gone: while the server runs, a program that cleans folders up took
+ * it for an old one. A new one is made by the server's next start alone.
  */
 export async function hasLostSocket(cluster: Cluster, port: number): Promise<boolean> {
   try {
@@ -82,9 +82,26 @@ export async function hasLostSocket(cluster: Cluster, port: number): Promise<boo
 async function answersOnSocket(folder: string): Promise<boolean> {
   for await (const { name } of Deno.readDir(folder)) {
     if (!/^\.s\.PGSQL\.\d+$/.test(name)) continue;
-    if (await socketFault(join(folder, name)) === null) return true;
+    const path = join(folder, name);
+    if (isTooLong(path)) continue;
+    if (!await isDeserted(path)) return true;
   }
   return false;
+}
+
+/** True for a socket on which nobody listens; false also where that cannot be found out. */
+async function isDeserted(path: string): Promise<boolean> {
+  try {
+    (await Deno.connect({ transport: "unix", path })).close();
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.ConnectionRefused || error instanceof Deno.errors.NotFound;
+  }
+}
+
+/** True for a socket that no program can name: it neither serves nor tells of its server. */
+function isTooLong(path: string): boolean {
+  return new TextEncoder().encode(path).length > SOCKET_PATH_BYTES;
 }
 
 function socketPath({ folder }: Cluster, port: number): string {
@@ -93,8 +110,7 @@ function socketPath({ folder }: Cluster, port: number): string {
 
 /** The reason for which a socket cannot be used; null where it can. */
 async function socketFault(path: string): Promise<string | null> {
-  const bytes = new TextEncoder().encode(path).length;
-  if (bytes > SOCKET_PATH_BYTES) {
+  if (isTooLong(path)) {
     return `the path of its socket has more than ${SOCKET_PATH_BYTES} bytes: ${path}`;
   }
   try {

@@ -198,21 +198,12 @@ function transactionsOf(max: number): number {
 
 /** Connects to the server, or to that of several which is the primary. */
 async function openAny(
-  { tls, loopback }: DatabaseUrl,
+  { tls }: DatabaseUrl,
   only: Host,
   finder: PrimaryFinder | null,
   signal: AbortSignal,
 ): ReturnType<ConnectionTerms["open"]> {
-  if (finder === null) {
-    try {
-      return { raw: await openTransport(only, tls, signal), place: only };
-    } catch (error) {
-      const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
-      if (!loopback || !isGone) throw error;
-      const place = { host: "127.0.0.1", port: only.port };
-      return { raw: await openTransport(place, tls, signal), place };
-    }
-  }
+  if (finder === null) return { raw: await openTransport(only, tls, signal), place: only };
   const host = await finder.find();
   try {
     return { raw: await openTransport(host, tls, signal), place: host };

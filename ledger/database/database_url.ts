@@ -29,8 +29,6 @@ export interface DatabaseUrl {
   readonly tls: TlsTerms;
   /** True where only a server that takes writes will do: always where there are several. */
   readonly writable: boolean;
-  /** True where a Unix socket whose file is gone is answered for by the loopback interface (`fallback=loopback`). */
-  readonly loopback: boolean;
   /** The rest for the driver: user, password, database and parameters, with one host only. */
   readonly url: string;
 }
@@ -53,14 +51,7 @@ const MODES: Readonly<Record<string, TlsTerms["mode"]>> = {
 };
 
 /** Parameters that say how to connect; the driver would send them to the server as settings. */
-const OWN_PARAMETERS = [
-  "target_session_attrs",
-  "sslmode",
-  "ssl",
-  "sslrootcert",
-  "sslnegotiation",
-  "fallback",
-];
+const OWN_PARAMETERS = ["target_session_attrs", "sslmode", "ssl", "sslrootcert", "sslnegotiation"];
 
 /** The placeholder that makes a URL of a connection string with several hosts. */
 const PLACEHOLDER = "host.invalid";
@@ -94,7 +85,6 @@ export function parseDatabaseUrl(text: string): ParsedDatabaseUrl {
   const mode = MODES[named];
   if (mode === undefined) return fault(`has an sslmode that is none of ${MODE_NAMES}`);
   const direct = url.searchParams.get("sslnegotiation") === "direct";
-  const loopback = url.searchParams.get("fallback") === "loopback";
   for (const name of OWN_PARAMETERS) url.searchParams.delete(name);
   return {
     ok: true,
@@ -106,7 +96,6 @@ export function parseDatabaseUrl(text: string): ParsedDatabaseUrl {
         direct,
       },
       writable: hosts.length > 1 || attributes === "read-write" || attributes === "primary",
-      loopback,
       url: url.href,
     },
   };

@@ -220,8 +220,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "a server whose socket's file vanishes while it runs is reached over TCP, and that is logged",
+  name: "a server whose socket's file vanishes while it runs is started again, and that is logged",
   ignore,
   fn: () =>
     withDataDir(async (start) => {
@@ -236,20 +235,19 @@ Deno.test({
         ],
       });
       stack.defer(() => reset());
-      const sql = connect(server.nearestUrl, { max: 1 });
-      stack.defer(() => sql.end({ timeout: 5 }));
+      const path = join(server.folder, `.s.PGSQL.${server.port}`);
+      const { pid } = server;
+      await Deno.remove(path);
+      // never by way of the port meanwhile: whoever listens there is not known to be this server
+      await assertRejects(() => ask(server.nearestUrl, "SELECT 1"));
+      const deadline = performance.now() + 20_000;
+      while (server.pid === pid && performance.now() < deadline) await delay(20);
       const local = "SELECT inet_client_addr() IS NULL AS local";
-      assertEquals([...await sql.unsafe(local)], [{ local: true }]);
-      await Deno.remove(join(server.folder, `.s.PGSQL.${server.port}`));
-      assertEquals(await ask(server.nearestUrl, local), [{ local: false }]);
-      // a connection that is open goes on
-      assertEquals([...await sql.unsafe(local)], [{ local: true }]);
-      const told = () =>
-        records.filter(({ properties }) => properties["event"] === "postgres.socket_lost");
-      const deadline = performance.now() + 10_000;
-      while (told().length === 0 && performance.now() < deadline) await delay(20);
-      await delay(1_200);
-      assertEquals(told().length, 1);
+      assertEquals(await ask(server.nearestUrl, local), [{ local: true }]);
+      const told = records.filter(({ properties }) =>
+        properties["event"] === "postgres.socket_lost"
+      );
+      assertEquals(told.length, 1);
     }),
 });
 

@@ -109,9 +109,10 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
         walletCommand(args, env, () => Promise.resolve(""), out);
       assertEquals(await command("recover", "--network", "TRX", "--gap", "100"), 0, printed.join());
       assert(printed.join().includes("index 150; 147 addresses"), printed.join());
-      // as the page of restores says it: the scan meets by itself what came since the copy
-      assert(printed.join().includes("goes on from block 100, as the copy has it"), printed.join());
-      assert(printed.join().includes("unless tables of different copies"), printed.join());
+      // as the page of restores says it: the scan meets by itself what came since the copy, unless it has run
+      assert(printed.join().includes("goes on from block 100."), printed.join());
+      assert(printed.join().includes("If the service has run since"), printed.join());
+      assert(printed.join().includes("deno task admin rescan TRX <from> 100"), printed.join());
       // the copy is another history, which the service would notice as it starts
       await compareHistory(sql, "fov_copy", 0);
 
