@@ -75,7 +75,8 @@ told to, by the support that is part of Deno; it loads no library for it. Off by
 | \`OTEL_DENO_METRICS\` | \`false\` | needed: metrics are [metrics.md](metrics.md) |
 
 The service does not start where one of the needed ones is missing. The signer is not traced: it refuses to start with
-\`OTEL_DENO\`. An error that ends the process is sent to the collector as a record of the log by Deno itself. A collector that is
+\`OTEL_DENO\`. Commands are refused with it unless \`OTEL_DENO_CONSOLE\` is \`ignore\`: what they print, words of a wallet or a
+new key, would be sent too. An error that ends the process is sent to the collector as a record of the log by Deno itself. A collector that is
 away or hangs holds up nothing: what does not fit into the exporter's buffer is dropped.
 
 **A trace is found by its id, without a search.** The trace of a payment, transfer, request, commit or event is its id without

@@ -74,6 +74,8 @@ export class ChangePlaces {
   /** Places that are given at the moment. */
   #open: number;
   #used = 0;
+  /** Places held, of each account no more than {@linkcode FEW} counted. */
+  #few = 0;
   #refused = 0;
   #crowded = { since: -Infinity, last: -Infinity };
 
@@ -115,9 +117,12 @@ export class ChangePlaces {
   hasRoom(account: string): boolean {
     this.#giveUpAwaited();
     this.#endFlood();
+    const held = this.#held.get(account) ?? 0;
     const free = this.#open - this.#used;
+    // places that floods hold beyond a few count for nothing where an account has none
+    if (free <= 0) return held === 0 && this.#few < this.#open && this.#used < this.#capacity;
     const kept = this.#kept === 0 ? 0 : Math.ceil(FEW * Math.min(1, free / this.#kept));
-    return (this.#held.get(account) ?? 0) < Math.max(2 * (free - this.#kept), kept);
+    return held < Math.max(2 * (free - this.#kept), kept);
   }
 
   /** Notes that a change was refused for want of a place. */
@@ -153,6 +158,7 @@ export class ChangePlaces {
     place.isHeld = false;
     this.#awaiting.delete(place);
     const left = (this.#held.get(place.account) ?? 1) - 1;
+    if (left < FEW) this.#few--;
     if (left === 0) this.#held.delete(place.account);
     else this.#held.set(place.account, left);
     this.#used--;
@@ -166,7 +172,9 @@ export class ChangePlaces {
 
   #take(place: Place): void {
     place.isHeld = true;
-    this.#held.set(place.account, (this.#held.get(place.account) ?? 0) + 1);
+    const held = (this.#held.get(place.account) ?? 0) + 1;
+    this.#held.set(place.account, held);
+    if (held <= FEW) this.#few++;
     this.#used++;
   }
 

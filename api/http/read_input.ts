@@ -250,7 +250,7 @@ async function readJsonBody(
       const wrong = misspelt(schema, parsed.value);
       if (wrong !== null) {
         const message = `There is no such field; it is spelt ${wrong.guard}`;
-        return refuse(invalidField(wrong.name, message, "unrecognized_keys"));
+        return refuse(invalidField(wrong.name.slice(0, 100), message, "unrecognized_keys"));
       }
       const checked = schema.safeParse(parsed.value);
       if (!checked.success) return refuse(invalidRequest(detailsOf(checked.error)));

@@ -6,6 +6,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { tracedCommandFault } from "../config/traces.ts";
 import { record, table, type TableRow } from "./table.ts";
 
 /** Prints lines. */
@@ -111,12 +112,17 @@ function findVerb<Context>({ verbs, listsByNoun }: Program<Context>, line: reado
  * @returns the exit code: 0 done, 1 refused, 2 not understood; where what it works with cannot be
  *   used, the program's own
  */
-export async function runProgram<Context>(
+export async function runProgram<Context extends { readonly env: Env }>(
   program: Program<Context>,
   context: Context,
   line: readonly string[],
   out: Output,
 ): Promise<number> {
+  const traced = tracedCommandFault(context.env);
+  if (traced !== null) {
+    out.error(traced);
+    return 2;
+  }
   try {
     const found = findVerb(program, line);
     if (found === null) throw new Refused(usageOf(program), 2);

@@ -16,6 +16,17 @@ const NEEDED: Readonly<Record<string, string>> = {
   OTEL_DENO_METRICS: "false",
 };
 
+/**
+ * The reason for which a command is not carried out: what it prints, words of a wallet or a new key, would
+ * go to the collector of traces too. Null where it would not.
+ */
+export function tracedCommandFault(given: Given): string | null {
+  if (given["OTEL_DENO"]?.toLowerCase() !== "true") return null;
+  if (given["OTEL_DENO_CONSOLE"] === "ignore") return null;
+  return "Cannot go on as OTEL_DENO would send what this command prints to the collector: " +
+    "set OTEL_DENO_CONSOLE=ignore, or run it without OTEL_DENO (docs/traces.md)";
+}
+
 /** Faults of the variables of traces, which Deno reads before the service does. */
 export function traceFaults(given: Given, reader: "service" | "signer"): string[] {
   if (given.OTEL_DENO !== "true") {

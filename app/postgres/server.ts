@@ -89,7 +89,7 @@ async function answersOnSocket(folder: string): Promise<boolean> {
   return false;
 }
 
-/** True for a socket on which nobody listens; false also where that cannot be found out. */
+/** True for a socket without a listener; false also where that cannot be found out. */
 async function isDeserted(path: string): Promise<boolean> {
   try {
     (await Deno.connect({ transport: "unix", path })).close();

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { reset } from "@logtape/logtape";
 import { fileURLToPath } from "node:url";
+import { wallet } from "../../app/commands/wallet.ts";
 import { reconcileCommand } from "../../app/commands/reconcile.ts";
 import { addMerchant, fund, openJournal } from "../support/books.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
@@ -77,4 +78,19 @@ async function healthy(hostname: string): Promise<number> {
 test("deno task healthy finds a service that lives at an IPv4 and at an IPv6 address", async () => {
   assertEquals(await healthy("127.0.0.1"), 0);
   assertEquals(await healthy("::1"), 0);
+});
+
+Deno.test("no command prints while what is printed would go to the collector of traces", async () => {
+  for (const traced of ["true", "TRUE"]) {
+    const lines: string[] = [];
+    const say = (...parts: unknown[]) => lines.push(parts.map(String).join(" "));
+    const env = { OTEL_DENO: traced, WALLET_FILE: "none", WALLET_PASSPHRASE_FILE: "none" };
+    const readWords = () => Promise.resolve("");
+    const code = await wallet(["create", "--show-mnemonic"], env, readWords, {
+      log: say,
+      error: say,
+    });
+    assertEquals([code, lines.length], [2, 1]);
+    assertMatch(lines.join(), /^Cannot go on as OTEL_DENO/);
+  }
 });

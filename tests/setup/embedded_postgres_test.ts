@@ -238,7 +238,7 @@ Deno.test({
       const path = join(server.folder, `.s.PGSQL.${server.port}`);
       const { pid } = server;
       await Deno.remove(path);
-      // never by way of the port meanwhile: whoever listens there is not known to be this server
+      // never by way of the port meanwhile: a program that listens there need not be this server
       await assertRejects(() => ask(server.nearestUrl, "SELECT 1"));
       const deadline = performance.now() + 20_000;
       while (server.pid === pid && performance.now() < deadline) await delay(20);

@@ -33,6 +33,16 @@ Deno.test("thirty accounts that flood together leave others places", () => {
   assertEquals([...held.values()].findIndex((taken) => taken.length === 0) > 35, true);
 });
 
+Deno.test("an account that is refused leaves places to those who have none", () => {
+  const places = new ChangePlaces();
+  const taken = fill(places, "flood");
+  places.refuse();
+  assertEquals([taken.length, places.hasRoom("flood")], [256, false]);
+  assertEquals(["a", "b", "c"].map((account) => fill(places, account).length), [1, 1, 1]);
+  for (const place of taken) places.leave(place);
+  assertEquals(places.figures.underWay, 3);
+});
+
 Deno.test("a place that is given back while places are scarce goes to who has few, and floods become equal", () => {
   const places = new ChangePlaces();
   const held = Array.from({ length: 6 }, (_, n) => fill(places, `flood_${n}`));
