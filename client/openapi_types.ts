@@ -123,7 +123,7 @@ export type BalanceOfPair = {
   available: Decimal;
   pending: Decimal;
   withdrawalEnabled: boolean;
-  /** What a withdrawal costs on this network now; null when they are disabled */
+  /** Cost of a withdrawal on this network now; null when they are disabled */
   networkFee: Decimal | null;
   /** Available after the network fee; the commission is not taken off */
   maxWithdrawable: Decimal;
@@ -336,7 +336,7 @@ export type DepositConfirmedEvent = {
       charged: boolean;
     };
   };
-  /** What was credited */
+  /** Amount that was credited */
   receivableAmount: Decimal;
   /** Stable on every redelivery; the same as X-Webhook-Id */
   eventId: string;
@@ -426,7 +426,7 @@ export type DepositPageStatus = {
     /** Seen on the chain, credited or not */
     received: Decimal;
     credited: Decimal;
-    /** What is still to be sent, in what the token can carry; null without a quote */
+    /** Amount that is still to be sent, rounded to the token's decimals; null without a quote */
     missing: Decimal | null;
   };
 };
@@ -444,7 +444,7 @@ export type DepositUrl = {
   deposits: ShortDeposit[];
 };
 
-/** What was not supplied, or cannot be quoted, is left out */
+/** Fields that were not supplied, or cannot be quoted, are left out */
 export type DepositUrlCreated = {
   url: string;
   /** Address on the network */
@@ -540,11 +540,11 @@ export type ExchangeRates = {
 
 export type FeeChargeType = "PERCENTAGE" | "FIXED_AMOUNT" | "HYBRID" | "NONE";
 
-/** What a withdrawal costs */
+/** Cost of a withdrawal */
 export type FeeInfo = {
   /** The whole debit: amount, commission, network fee */
   grossAmount: Decimal;
-  /** What the destination receives */
+  /** Amount that the destination receives */
   netAmount: Decimal;
   /** Commission and network fee */
   totalFees: Decimal;
@@ -714,7 +714,7 @@ export type NetworkCost = {
   failed: number;
   /** Network fees that merchants paid, refunds left out */
   charged: Decimal;
-  /** What the chain took, in its own coin */
+  /** Cost on the chain, in its own coin */
   coin: Decimal;
   /** The same in the currency, at the rates of the time */
   cost: Decimal;
@@ -777,11 +777,11 @@ export type PairSettings = {
   /** The fixed fee; of a dynamic pair what is charged while nothing is estimated */
   networkFee: Decimal;
   networkFeeMode: "fixed" | "dynamic";
-  /** What a payout is quoted at the moment */
+  /** Network fee that a payout is quoted at the moment */
   quotedNetworkFee: Decimal;
   /** Null where the service has no node of the network */
   estimate: {
-    /** What `dynamic` charges; null: `missing` */
+    /** Fee that `dynamic` charges; null: `missing` */
     networkFee: Decimal | null;
     /** The least that `dynamic` charges */
     floor: Decimal;
@@ -825,7 +825,7 @@ export type QuarantinedRow = {
   phase: string;
   /** Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven */
   reason: string;
-  /** What the chain said */
+  /** The chain's report, as it was read */
   data: Record<string, unknown>;
   createdAt: Timestamp;
 };
@@ -862,7 +862,7 @@ export type Reconciliation = {
     /** null: the books with themselves */
     network: NetworkSymbol | null;
     rules: ({
-      /** What should hold */
+      /** Rule that should hold */
       rule: string;
       /** At most 100; empty: it holds where it was compared */
       differences: ({
@@ -883,7 +883,7 @@ export type Reconciliation = {
       inFlight: Decimal;
       /** To all merchants together */
       owed: Decimal;
-      /** What is left when everybody is paid */
+      /** Amount that is left when everybody is paid */
       house: string;
     })[];
   })[];
@@ -1134,7 +1134,7 @@ export type TransferCost = {
   outcome: "paid" | "failed" | "unexpected";
   /** Null: no merchant is charged for this kind */
   charged: Decimal | null;
-  /** What the chain took, in its own coin */
+  /** Cost on the chain, in its own coin */
   coin: Decimal;
   /** Units of the currency per coin then */
   coinRate: Decimal | null;
@@ -1168,7 +1168,7 @@ export type TreasuryOfNetwork = {
   hotWallet: string;
   /** Whether payouts can be signed */
   payoutsOpen: boolean;
-  /** What the hot wallet has too little of */
+  /** Coins and tokens of which the hot wallet has too little */
   low: string[];
   /** By asset, where that begins; `native` is the network's own coin */
   lowBelow: Record<string, Decimal> | null;
@@ -1192,7 +1192,7 @@ export type TreasuryOfNetwork = {
     count: number;
     oldestAt: Timestamp | null;
   };
-  /** What issuers have switched in their tokens; payouts of a paused one wait */
+  /** Switches that issuers have set in their tokens; payouts of a paused one wait */
   tokens: string[];
   /** The network's own coin; null: node silent */
   native: Decimal | null;
@@ -1206,11 +1206,11 @@ export type TreasuryOfNetwork = {
     queued: Decimal;
     /** Signed and not final */
     inFlight: Decimal;
-    /** What new payouts can count on */
+    /** Amount that new payouts can count on */
     liquidity: string | null;
     /** Above so much the surplus goes to the cold address; null: it stays */
     ceiling: Decimal | null;
-    /** What is left then */
+    /** Amount that is left then */
     target: Decimal | null;
   })[];
   readUntil: {
@@ -1219,7 +1219,7 @@ export type TreasuryOfNetwork = {
   } | null;
   /** All that waits, by what it waits for */
   waiting: WaitingTransfers[];
-  /** What transactions have cost, all of them */
+  /** Cost of all transactions so far */
   costs: NetworkCost[];
   /** The same in the last 30 days */
   costsOf30Days: NetworkCost[];
@@ -1258,7 +1258,7 @@ export type UnsweptAddress = {
   reason: "in_flight" | "waiting_gas" | "address_not_activated" | "reclaiming" | "chain_unavailable" | "below_economics" | "no_rate" | "paused" | "unsupported" | "balance_differs" | "would_fail" | "failed" | "unexpected" | "deposit_held";
   /** The same for people */
   detail: string | null;
-  /** What waits there, as of the last look */
+  /** Amount that waits there, as of the last look */
   amount: Decimal | null;
   since: Timestamp;
   /** When it is looked at again */
@@ -1281,7 +1281,7 @@ export type WaitingTransfer = {
   amount: Decimal;
   /** Address on the network */
   destination: string;
-  /** What it waits for */
+  /** Reason for which it waits */
   reason: string | null;
   attempts: number;
   txid: string | null;
@@ -1536,7 +1536,7 @@ export interface Operations {
     };
     body: {
       network: NetworkSymbol;
-      /** What you call your end customer, in any script */
+      /** Your name for your end customer, in any script */
       identifier: string;
       referenceId?: string | null;
     };
@@ -1564,7 +1564,7 @@ export interface Operations {
     };
     body: {
       network: NetworkSymbol;
-      /** What you call your end customer, in any script */
+      /** Your name for your end customer, in any script */
       identifier: string;
       referenceId?: string | null;
       requestedCurrency?: string | null;
@@ -2262,11 +2262,11 @@ export interface Operations {
         /** The fixed fee; of a dynamic pair what is charged while nothing is estimated */
         networkFee: Decimal;
         networkFeeMode: "fixed" | "dynamic";
-        /** What a payout is quoted at the moment */
+        /** Network fee that a payout is quoted at the moment */
         quotedNetworkFee: Decimal;
         /** Null where the service has no node of the network */
         estimate: {
-          /** What `dynamic` charges; null: `missing` */
+          /** Fee that `dynamic` charges; null: `missing` */
           networkFee: Decimal | null;
           /** The least that `dynamic` charges */
           floor: Decimal;
@@ -2330,14 +2330,14 @@ export interface Operations {
       networks: ChainOfNetwork[];
     };
   };
-  /** What the newest comparisons of the books with themselves and the chains found */
+  /** Findings of the newest comparisons of the books with themselves and the chains */
   "GET /api/admin/reconcile": {
     answer: {
       /** The newest of each scope; none before the first */
       reports: Reconciliation[];
     };
   };
-  /** What single transactions cost and what was charged for them, newest first */
+  /** Cost of single transactions and the fees charged for them, newest first */
   "GET /api/admin/treasury/costs": {
     query?: {
       network?: NetworkSymbol;
@@ -2364,7 +2364,7 @@ export interface Operations {
       success: true;
       sweepId: string;
       verdict: "moved" | "nothing_moved" | "lost";
-      /** What its transaction brought to the hot wallet */
+      /** Amount that its transaction brought to the hot wallet */
       arrived: Decimal;
       /** Transfers that count as moved by it */
       carried: number;
@@ -2389,7 +2389,7 @@ export interface Operations {
       status: "CONFIRMED" | "FAILED";
       /** False where the same verdict was given before */
       changed: boolean;
-      /** What the chain shows to have reached the destination */
+      /** Amount that reached the destination, as the chain shows it */
       arrived: Decimal;
     };
   };
@@ -2399,7 +2399,7 @@ export interface Operations {
       network: NetworkSymbol;
       address: string;
       currency: Currency;
-      /** What the transfers come to that are gone */
+      /** Sum of the transfers that are gone */
       amount: string;
       reason: string;
     };
@@ -2433,7 +2433,7 @@ export interface Operations {
       merchants: number;
     };
   };
-  /** What payouts wait for since the database's history has changed, and what was lost */
+  /** Payouts that wait since the database's history has changed, and the rows that were lost */
   "GET /api/admin/failover": {
     answer: {
       stops: ({
@@ -2726,7 +2726,7 @@ export interface Operations {
       pagination: Pagination;
     };
   };
-  /** What a reseller earned from its line's fees, per pair */
+  /** Earnings of a reseller from its line's fees, per pair */
   "GET /api/resellers/{resellerId}/earnings": {
     path: {
       resellerId: string;

@@ -41,7 +41,7 @@ const depositConfirmed = z.object({
     type: eg(chargeType, "HYBRID"),
     activationFee: z.object({ amount: eg(f.decimal, "0.5"), charged: eg(z.boolean(), true) }),
   }),
-  receivableAmount: eg(f.decimal.meta({ description: "What was credited" }), "98.5"),
+  receivableAmount: eg(f.decimal.meta({ description: "Amount that was credited" }), "98.5"),
   eventId,
 }).meta({ id: "DepositConfirmedEvent" });
 

@@ -70,7 +70,7 @@ export const getWebhookStatus = route({
   description: PAUSES,
   access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
-  responses: { 200: { description: "What is known of the endpoint", schema: webhookEndpoint } },
+  responses: { 200: { description: "State of the endpoint", schema: webhookEndpoint } },
   errors: ["record_not_found"],
   handler: async ({ merchantId }, { sql }) => {
     const status = await readEndpointStatus(sql, merchantId);
@@ -86,7 +86,7 @@ export const resumeWebhook = route({
   rateCategory: "transactions",
   responses: {
     200: {
-      description: "What is known of the endpoint; nothing bad any more",
+      description: "State of the endpoint; nothing bad any more",
       schema: webhookEndpoint,
       example: { ...exampleOf(webhookEndpoint), ...NOTHING_BAD },
     },

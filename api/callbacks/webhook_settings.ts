@@ -45,7 +45,7 @@ export const testWebhook = route({
   rateCategory: "transactions",
   responses: {
     200: {
-      description: "What became of the delivery; success tells whether it was acknowledged",
+      description: "Outcome of the delivery; success tells whether it was acknowledged",
       schema: webhookTested,
     },
   },

@@ -52,7 +52,7 @@ export const claimDeposit = route({
   }),
   responses: {
     200: {
-      description: "What was found, and the deposits that came in by it",
+      description: "Transfers that were found, and the deposits that came in by them",
       schema: claimResult,
       examples: {
         credited: exampleOf(claimResult),

@@ -71,7 +71,7 @@ const depositUrlCreated = z.object({
   ),
 }).meta({
   id: "DepositUrlCreated",
-  description: "What was not supplied, or cannot be quoted, is left out",
+  description: "Fields that were not supplied, or cannot be quoted, are left out",
 });
 
 const depositUrl = z.object({

@@ -36,7 +36,8 @@ const depositPageStatus = z.object({
     credited: eg(f.decimal, "100"),
     missing: eg(
       f.decimal.nullable().meta({
-        description: "What is still to be sent, in what the token can carry; null without a quote",
+        description:
+          "Amount that is still to be sent, rounded to the token's decimals; null without a quote",
       }),
       "16.27907",
     ),

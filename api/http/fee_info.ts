@@ -10,7 +10,7 @@ export const feeInfoSchema = z.object({
     f.decimal.meta({ description: "The whole debit: amount, commission, network fee" }),
     "12",
   ),
-  netAmount: eg(f.decimal.meta({ description: "What the destination receives" }), "10"),
+  netAmount: eg(f.decimal.meta({ description: "Amount that the destination receives" }), "10"),
   totalFees: eg(f.decimal.meta({ description: "Commission and network fee" }), "2"),
   feeBreakdown: z.object({
     baseFee: eg(f.decimal.meta({ description: "Fixed part of the commission" }), "1"),
@@ -19,7 +19,7 @@ export const feeInfoSchema = z.object({
     networkFee: eg(f.decimal.meta({ description: "Quoted now and locked" }), "1"),
     totalFee: eg(f.decimal.meta({ description: "The same as totalFees" }), "2"),
   }),
-}).meta({ id: "FeeInfo", description: "What a withdrawal costs" });
+}).meta({ id: "FeeInfo", description: "Cost of a withdrawal" });
 
 /** `feeInfo` of the interface: the debit, what arrives, and what makes up the difference. */
 export function feeInfo(fees: WithdrawalFees) {

@@ -110,7 +110,7 @@ export const identifier = z.string().regex(
   /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,128}$/u,
   { message: "Expected 1 to 128 characters without control characters" },
 ).meta({
-  description: "What you call your end customer, in any script",
+  description: "Your name for your end customer, in any script",
   examples: ["customer-7"],
 });
 

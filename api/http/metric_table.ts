@@ -115,14 +115,14 @@ export const METRICS = {
   engine_treasury_hot_wallet: [
     "gauge",
     ["network", "asset"],
-    "What the hot wallet holds, in whole tokens; asset `native` is the chain's own coin. Absent while " +
+    "Balance of the hot wallet, in whole tokens; asset `native` is the chain's own coin. Absent while " +
     "no node tells",
     "Absent for minutes: " + NODES.toLowerCase(),
   ],
   engine_treasury_free: [
     "gauge",
     ["network", "asset"],
-    "What of it is not reserved; negative: payouts wait for funds",
+    "The part of it that is not reserved; negative: payouts wait for funds",
     "Negative: fill the hot wallet",
   ],
   engine_signer_open: [
@@ -134,7 +134,7 @@ export const METRICS = {
   engine_network_fee_estimate: [
     "gauge",
     ["network", "currency"],
-    "What a dynamic network fee is now, in the currency; absent while it falls back",
+    "Dynamic network fee of the moment, in the currency; absent while it falls back",
     NONE,
   ],
   engine_sweep_waiting_addresses: [

@@ -67,7 +67,7 @@ export const getResellerMerchants = route({
 
 export const getResellerEarnings = route({
   at: "GET /api/resellers/{resellerId}/earnings",
-  summary: "What a reseller earned from its line's fees, per pair",
+  summary: "Earnings of a reseller from its line's fees, per pair",
   access: READ,
   rateCategory: "transactions",
   query: z.object(dates),

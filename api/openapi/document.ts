@@ -71,7 +71,7 @@ export function openApiDocument(operations: Readonly<Record<string, Route>>): Js
         name,
         description,
       })),
-      { name: "Events", description: "What the service sends to your `webhookUrl`" },
+      { name: "Events", description: "Callbacks that the service sends to your `webhookUrl`" },
     ],
     paths: Object.fromEntries(paths),
     webhooks,

@@ -30,7 +30,8 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Hosted page",
-    description: "What the customer's browser calls, with the session token and without a key",
+    description:
+      "Endpoints that the customer's browser calls, with the session token and without a key",
     paths: /^\/(api\/deposit-page|deposit\/)/,
   },
   {
@@ -40,7 +41,7 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Balances and statement",
-    description: "What an account holds per (currency, network), and how it came to that",
+    description: "Balances of an account per (currency, network), and the entries behind them",
     paths: /^\/api\/(balance|transactions|exchange-rates)/,
   },
   {

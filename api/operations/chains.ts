@@ -219,7 +219,7 @@ export const rescanChain = adminRoute({
   summary: `Read solid blocks again and book what was missed; at most ${MOST_BLOCKS} at once`,
   anyOf: ["admin:treasury"],
   body: z.strictObject({ from: height, to: height }),
-  responses: { 200: { description: "What was read", schema: rescanResult } },
+  responses: { 200: { description: "Blocks that were read", schema: rescanResult } },
   errors: ["record_not_found", "validation_failed"],
   handler: async ({ body, ...request }, context) => {
     const { sql, merchants, chains } = context;

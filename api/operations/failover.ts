@@ -135,7 +135,8 @@ const reason = z.string().trim().min(1).max(500);
 
 export const getFailover = adminRoute({
   at: "GET /api/admin/failover",
-  summary: "What payouts wait for since the database's history has changed, and what was lost",
+  summary:
+    "Payouts that wait since the database's history has changed, and the rows that were lost",
   anyOf: ["admin:read"],
   responses: { 200: { description: "How it stands", schema: failoverView } },
   handler: async (_request, { sql, chains }) => {
@@ -176,7 +177,7 @@ export const declareHistory = adminRoute({
 const REFUSED = {
   none_open: "Nothing is held",
   open_spends: "Transfers left wallets that nobody has decided on",
-  not_compared: "What was signed before may still come to a block",
+  not_compared: "Transactions signed before may still come to a block",
 };
 
 export const endFailover = adminRoute({

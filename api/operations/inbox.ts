@@ -37,7 +37,7 @@ const quarantinedRow = z.object({
     "unexpected: the transaction succeeded without the transfer",
   ),
   data: eg(
-    z.record(z.string(), z.unknown()).meta({ description: "What the chain said" }),
+    z.record(z.string(), z.unknown()).meta({ description: "The chain's report, as it was read" }),
     { withdrawalId: f.exampleId("wd"), result: "unexpected" },
   ),
   createdAt: f.timestamp,

@@ -14,7 +14,7 @@ import { adminRoute, READERS } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
 const rule = z.object({
-  rule: z.string().meta({ description: "What should hold" }),
+  rule: z.string().meta({ description: "Rule that should hold" }),
   differences: z.array(z.object({
     subject: z.string().meta({ description: "The record it is about" }),
     detail: z.string().meta({ description: "Both sides, in words" }),
@@ -35,7 +35,7 @@ const holding = z.object({
   ),
   owed: eg(f.decimal.meta({ description: "To all merchants together" }), "50"),
   house: eg(
-    f.signedDecimal.meta({ description: "What is left when everybody is paid" }),
+    f.signedDecimal.meta({ description: "Amount that is left when everybody is paid" }),
     "999979",
   ),
 });
@@ -82,7 +82,7 @@ const report = z.object({
 
 export const getReconciliation = adminRoute({
   at: "GET /api/admin/reconcile",
-  summary: "What the newest comparisons of the books with themselves and the chains found",
+  summary: "Findings of the newest comparisons of the books with themselves and the chains",
   anyOf: READERS,
   responses: {
     200: {

@@ -25,7 +25,7 @@ import { shown } from "../http/shown.ts";
 
 const estimate = z.object({
   networkFee: eg(
-    f.decimal.nullable().meta({ description: "What `dynamic` charges; null: `missing`" }),
+    f.decimal.nullable().meta({ description: "Fee that `dynamic` charges; null: `missing`" }),
     "4.42",
   ),
   floor: eg(f.decimal.meta({ description: "The least that `dynamic` charges" }), "0.1"),
@@ -58,7 +58,7 @@ const fields = {
   ),
   networkFeeMode: eg(z.enum(["fixed", "dynamic"]), "dynamic"),
   quotedNetworkFee: eg(
-    f.decimal.meta({ description: "What a payout is quoted at the moment" }),
+    f.decimal.meta({ description: "Network fee that a payout is quoted at the moment" }),
     "4.42",
   ),
   estimate: estimate.nullable().meta({

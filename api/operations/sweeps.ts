@@ -35,7 +35,7 @@ const unsweptAddress = z.object({
     "3 is not more than 4.9",
   ),
   amount: eg(
-    f.decimal.nullable().meta({ description: "What waits there, as of the last look" }),
+    f.decimal.nullable().meta({ description: "Amount that waits there, as of the last look" }),
     "3",
   ),
   since: f.timestamp,
@@ -55,7 +55,7 @@ const settledSweep = z.object({
   sweepId: eg(z.string(), f.exampleId("out")),
   verdict: eg(z.enum(SWEEP_VERDICTS), "moved"),
   arrived: eg(
-    f.decimal.meta({ description: "What its transaction brought to the hot wallet" }),
+    f.decimal.meta({ description: "Amount that its transaction brought to the hot wallet" }),
     "99",
   ),
   carried: eg(z.int().min(0).meta({ description: "Transfers that count as moved by it" }), 1),
@@ -86,7 +86,7 @@ export const settleUnexpectedSweep = adminRoute({
     reason: z.string().trim().min(1).max(500),
   }),
   responses: {
-    200: { description: "What became of the transfers it was to move", schema: settledSweep },
+    200: { description: "Outcome of the transfers it was to move", schema: settledSweep },
   },
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
@@ -133,7 +133,7 @@ const newWriteOff = z.strictObject({
   network: f.network,
   address: z.string().min(1).max(128),
   currency: f.currency,
-  amount: f.positiveAmount.meta({ description: "What the transfers come to that are gone" }),
+  amount: f.positiveAmount.meta({ description: "Sum of the transfers that are gone" }),
   reason: z.string().trim().min(1).max(500),
 });
 

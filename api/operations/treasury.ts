@@ -32,7 +32,7 @@ const transfer = z.object({
   currency: transferAsset,
   amount: eg(f.decimal, "10"),
   destination: f.address,
-  reason: eg(z.string().nullable().meta({ description: "What it waits for" }), null),
+  reason: eg(z.string().nullable().meta({ description: "Reason for which it waits" }), null),
   attempts: eg(z.int().min(0), 1),
   txid: f.txHash.nullable(),
   expiresAt: f.later.nullable(),
@@ -66,7 +66,7 @@ const balance = z.object({
   queued: eg(f.decimal.meta({ description: "Promised and not signed" }), "0"),
   inFlight: eg(f.decimal.meta({ description: "Signed and not final" }), "10"),
   liquidity: eg(
-    f.signedDecimal.nullable().meta({ description: "What new payouts can count on" }),
+    f.signedDecimal.nullable().meta({ description: "Amount that new payouts can count on" }),
     "999990",
   ),
   ceiling: eg(
@@ -75,7 +75,7 @@ const balance = z.object({
     }),
     null,
   ),
-  target: eg(f.decimal.nullable().meta({ description: "What is left then" }), null),
+  target: eg(f.decimal.nullable().meta({ description: "Amount that is left then" }), null),
 });
 
 const treasuryOfNetwork = z.object({
@@ -84,7 +84,7 @@ const treasuryOfNetwork = z.object({
   payoutsOpen: eg(z.boolean().meta({ description: "Whether payouts can be signed" }), true),
   low: eg(
     z.array(z.string()).meta({
-      description: "What the hot wallet has too little of",
+      description: "Coins and tokens of which the hot wallet has too little",
       examples: [["USDT: 90 of at least 1000"]],
     }),
     [],
@@ -121,7 +121,7 @@ const treasuryOfNetwork = z.object({
   }),
   tokens: eg(
     z.array(z.string()).meta({
-      description: "What issuers have switched in their tokens; payouts of a paused one wait",
+      description: "Switches that issuers have set in their tokens; payouts of a paused one wait",
       examples: [["USDT: its issuer has paused all transfers"]],
     }),
     [],
@@ -142,7 +142,7 @@ const treasuryOfNetwork = z.object({
     { height: 1_200, time: "2026-08-13T09:30:00.000Z" },
   ),
   waiting: z.array(waitingGroup).meta({ description: "All that waits, by what it waits for" }),
-  costs: z.array(costSum).meta({ description: "What transactions have cost, all of them" }),
+  costs: z.array(costSum).meta({ description: "Cost of all transactions so far" }),
   costsOf30Days: z.array(costSum).meta({ description: "The same in the last 30 days" }),
   queued: eg(z.array(transfer), []),
   inFlight: z.array(transfer),

@@ -42,7 +42,7 @@ export const costSum = z.object({
     f.decimal.meta({ description: "Network fees that merchants paid, refunds left out" }),
     "2.24",
   ),
-  coin: eg(f.decimal.meta({ description: "What the chain took, in its own coin" }), "6.7785"),
+  coin: eg(f.decimal.meta({ description: "Cost on the chain, in its own coin" }), "6.7785"),
   cost: eg(
     f.decimal.meta({ description: "The same in the currency, at the rates of the time" }),
     "2.03355",
@@ -68,7 +68,7 @@ const transferCost = z.object({
     f.decimal.nullable().meta({ description: "Null: no merchant is charged for this kind" }),
     "2.24",
   ),
-  coin: eg(f.decimal.meta({ description: "What the chain took, in its own coin" }), "6.7785"),
+  coin: eg(f.decimal.meta({ description: "Cost on the chain, in its own coin" }), "6.7785"),
   coinRate: eg(
     f.decimal.nullable().meta({ description: "Units of the currency per coin then" }),
     "0.3",
@@ -91,7 +91,7 @@ const treasuryCosts = z.object({
 
 export const getTreasuryCosts = adminRoute({
   at: "GET /api/admin/treasury/costs",
-  summary: "What single transactions cost and what was charged for them, newest first",
+  summary: "Cost of single transactions and the fees charged for them, newest first",
   description:
     "`coin` is what the chain took, `cost` the same in the currency at the rate of the time it " +
     "became final. A payout that failed was refunded, so nothing was charged for it. Give " +

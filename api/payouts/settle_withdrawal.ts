@@ -27,7 +27,7 @@ const settledWithdrawal = z.object({
     true,
   ),
   arrived: eg(
-    f.decimal.meta({ description: "What the chain shows to have reached the destination" }),
+    f.decimal.meta({ description: "Amount that reached the destination, as the chain shows it" }),
     "0",
   ),
 });
@@ -47,7 +47,7 @@ export const settleUnexpectedWithdrawal = adminRoute({
     reason: z.string().trim().min(1).max(500),
     txid: z.string().min(1).max(128).optional(),
   }),
-  responses: { 200: { description: "What became of the withdrawal", schema: settledWithdrawal } },
+  responses: { 200: { description: "Outcome of the withdrawal", schema: settledWithdrawal } },
   errors: ["record_not_found", "conflict", "wrong_state", "already_sent", "payment_used"],
   handler: async ({ body, ...request }, context) => {
     const { sql, chains, askTimeoutMs } = context;

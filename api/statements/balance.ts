@@ -38,7 +38,7 @@ const balanceOfPair = z.object({
   withdrawalEnabled: eg(z.boolean(), true),
   networkFee: eg(
     f.decimal.nullable().meta({
-      description: "What a withdrawal costs on this network now; null when they are disabled",
+      description: "Cost of a withdrawal on this network now; null when they are disabled",
     }),
     "1",
   ),

@@ -332,7 +332,7 @@ test("what a merchant has too little for is not booked, and nothing ends a hold 
     api.call("POST", "/api/admin/failover/end", { key: admin, body: { reason: "over" } });
   assertEquals((await end()).body.message, "Transfers left wallets that nobody has decided on");
   await run("write-off", ["dd"], { reason: "the merchant pays it back" });
-  assertEquals((await end()).body.message, "What was signed before may still come to a block");
+  assertEquals((await end()).body.message, "Transactions signed before may still come to a block");
   await sql`UPDATE hub.failover_network SET network = 'SOL'`;
   assertEquals((await end()).status, 200, "its network is served no longer");
   assertEquals(await readSigningStop(sql, "TRX"), null);

@@ -271,6 +271,22 @@ export const RULES: readonly Rule[] = [
     kept: { path: "api/a.ts", text: 'const a = "nobody"; // the merchant is notified' },
   },
   {
+    name: "a description of the API reference names its subject",
+    check: ban({
+      files: /^api\//,
+      // sentences that customers read, not descriptions
+      except: /^api\/hosted_page\/texts\//,
+      view: "uncommented",
+      pattern: /["'`]What\s/,
+      use: "a noun: the amount, the cost, the outcome",
+    }),
+    broken: { path: "api/a.ts", text: `f.decimal.meta({ description: "What was credited" });` },
+    kept: {
+      path: "api/a.ts",
+      text: `f.decimal.meta({ description: "Amount that was credited" }); // "What"`,
+    },
+  },
+  {
     name: "names are the field's, not private ones",
     check: ban({
       files: /^(?!tests\/|CHANGELOG).*\.(tsx?|sql|md)$/,
