@@ -998,6 +998,7 @@ CREATE TABLE book.withdrawal (
 ) WITH (fillfactor=80);
 CREATE INDEX withdrawal_rare ON book.withdrawal USING btree (merchant_id, status, seq) WHERE (status = ANY (ARRAY['FAILED'::text, 'CANCELLED'::text, 'PENDING_APPROVAL'::text]));
 CREATE UNIQUE INDEX withdrawal_reference ON book.withdrawal USING btree (reference_id, merchant_id) WHERE ((reference_id IS NOT NULL) AND (status <> ALL (ARRAY['FAILED'::text, 'CANCELLED'::text])));
+CREATE INDEX withdrawal_reference_refused ON book.withdrawal USING btree (merchant_id, reference_id) WHERE ((reference_id IS NOT NULL) AND (status = ANY (ARRAY['FAILED'::text, 'CANCELLED'::text])));
 CREATE INDEX withdrawal_waiting ON book.withdrawal USING btree (id) WHERE (status = 'PENDING_APPROVAL'::text);
 CREATE CONSTRAINT TRIGGER withdrawal_ends_by_verdict AFTER UPDATE OF status ON book.withdrawal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = ANY (ARRAY['CONFIRMED'::text, 'FAILED'::text])))) EXECUTE FUNCTION book.check_verdict();
 CREATE CONSTRAINT TRIGGER withdrawal_fails_unpaid AFTER UPDATE OF status ON book.withdrawal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = 'FAILED'::text))) EXECUTE FUNCTION book.check_refund();

@@ -93,9 +93,8 @@ export class ListQuery {
   }
 
   /**
-   * Rows with the reference of the filter; for a FROM, as `r`. An index has the references of
-   * withdrawals while they are taken. Those that failed or were cancelled are few, and another index
-   * has them by their status.
+   * Rows with the reference of the filter; for a FROM, as `r`. One index has the references of
+   * withdrawals while they are taken, another one those of withdrawals that failed or were cancelled.
    */
   get searched(): Fragment {
     const { sql, table } = this;
