@@ -1,6 +1,6 @@
 /**
  * Writes the parts of `docs/merchant.md` that the service itself knows: the table of errors, the bodies
- * of callbacks, the limits. They stand between comments that name them.
+ * of callbacks and a signed one, the limits. They stand between comments that name them.
  *
  * @module
  */
@@ -11,6 +11,7 @@ import { type ErrorCode, ERRORS, publishedCode } from "../../api/http/error_tabl
 import { DEFAULT_LIMITS } from "../../api/http/rate_limits.ts";
 import { errorsOf } from "../../api/openapi/errors.ts";
 import { OPERATIONS } from "../../api/routes.ts";
+import { signedHeaders } from "../../webhooks/signature.ts";
 
 /** Remedies of errors; others follow from the status. */
 const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -62,6 +63,30 @@ function eventList(): string {
   ).join("\n\n");
 }
 
+/** Secret of the signed example: `whsec_` and the base64 of `0123456789abcdef0123456789abcdef`. */
+const EXAMPLE_SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+function signedExample(): string {
+  const eventId = "evt_0198a2c4-7d10-7c3e-9b52-3f6e1c0d8a41";
+  const timestamp = 1_786_613_400;
+  const body = JSON.stringify({ type: "deposit", amount: "100", status: "confirmed", eventId });
+  const headers = signedHeaders({ current: EXAMPLE_SECRET, previous: null }, {
+    eventId,
+    type: "deposit.confirmed",
+    timestamp,
+    body,
+  });
+  const rows = [
+    ["secret", EXAMPLE_SECRET],
+    ["webhook-id", eventId],
+    ["webhook-timestamp", String(timestamp)],
+    ["body", body],
+    ["X-Webhook-Signature", headers["X-Webhook-Signature"]],
+    ["webhook-signature", headers["webhook-signature"]],
+  ].map(([name, value]) => `| ${name} | \`${value}\` |`);
+  return ["| Part | Value |", "|---|---|", ...rows].join("\n");
+}
+
 function limitTable(): string {
   const { balance, deposits, withdrawals, transactions } = DEFAULT_LIMITS;
   const rows = [
@@ -78,6 +103,7 @@ function limitTable(): string {
 
 const PARTS: readonly (readonly [string, () => string])[] = [
   ["errors", errorTable],
+  ["signature", signedExample],
   ["events", eventList],
   ["limits", limitTable],
 ];

@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type IdPrefix, newId } from "../../actors/runtime/ids.ts";
 import { withParts } from "../../app/commands/merchant_guide.ts";
 import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import { needs } from "../support/permissions.ts";
@@ -59,6 +60,47 @@ Deno.test({
       name
     );
     assertEquals(examples, Object.keys(EVENT_PAYLOADS));
+  },
+});
+
+async function hmac(key: BufferSource, text: string): Promise<Uint8Array> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", key, algorithm, false, ["sign"]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, new TextEncoder().encode(text)));
+}
+
+Deno.test({
+  name: "merchant's guide: its formulas make the signatures of its example",
+  ignore: needs({ read: true }),
+  fn: async () => {
+    const guide = await Deno.readTextFile(GUIDE);
+    const [, part = ""] = guide.split(/<!-- (?:begin|end): signature -->/);
+    const rows = [...part.matchAll(/^\| ([\w-]+) \| `(.*)` \|$/gm)];
+    const values = new Map(rows.map(([, name = "", value = ""]) => [name, value]));
+    const value = (name: string) => values.get(name) ?? "";
+    const secret = value("secret");
+    const body = value("body");
+    const own = await hmac(new TextEncoder().encode(secret), body);
+    assertEquals(value("X-Webhook-Signature"), own.toHex());
+    const key = Uint8Array.fromBase64(secret.replace("whsec_", ""));
+    const signed = `${value("webhook-id")}.${value("webhook-timestamp")}.${body}`;
+    assertEquals(value("webhook-signature"), `v1,${(await hmac(key, signed)).toBase64()}`);
+  },
+});
+
+Deno.test({
+  name: "merchant's guide: an id is a prefix and a UUID, and has 40 characters at most",
+  ignore: needs({ read: true }),
+  fn: async () => {
+    const guide = await Deno.readTextFile(GUIDE);
+    const [, part = ""] = guide.split(/^## (?:Identifiers|Small deposits)$/m);
+    const prefixes = [...part.matchAll(/`([a-z]{2,3})` /g)].map(([, prefix = ""]) => prefix);
+    assertEquals(prefixes.length, 9);
+    for (const prefix of prefixes as IdPrefix[]) {
+      const id = newId(prefix);
+      assertMatch(id, new RegExp(`^${prefix}_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`));
+      assert(id.length <= 40);
+    }
   },
 });
 
