@@ -7,7 +7,7 @@
  * `deno test` is given. Files of a folder in {@linkcode TOGETHER} are therefore imported by a few entries,
  * which tell a test that fails by its own file. Files wait for timers, disks and processes as well, so
  * that twice as many entries run at the same time as there are cores; `DENO_JOBS` says another number.
- * Types are checked beside them, as `deno check` does and remembers it, and what they find ends the run.
+ * Types are checked before them, as `deno check` does and remembers it.
  *
  * @module
  */
@@ -129,7 +129,7 @@ async function run(args: readonly string[]): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "engine-tests-" });
   try {
     const entries = await writeEntries(folder, entriesOf([...new Set(found.flat())]));
-    const types = args.includes("--no-check") ? null : checkTypes();
+    if (!args.includes("--no-check") && !await typesFit()) return 1;
     const tests = new Deno.Command(Deno.execPath(), {
       args: [
         ...[
@@ -149,22 +149,9 @@ async function run(args: readonly string[]): Promise<number> {
     }).spawn();
     // they end before their entries are removed, and never go on alone
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      Deno.addSignalListener(signal, () => {
-        end(tests, signal);
-        if (types !== null) end(types, signal);
-      });
+      Deno.addSignalListener(signal, () => end(tests, signal));
     }
-    const typesFit = (async () => {
-      if (types === null) return true;
-      const { success, stdout, stderr } = await types.output();
-      if (success) return true;
-      await Deno.stderr.write(stdout);
-      await Deno.stderr.write(stderr);
-      end(tests, "SIGTERM");
-      return false;
-    })();
     const { code } = await tests.status;
-    if (!await typesFit) return 1;
     const hidden = code === 0 ? await notLoaded(entries) : [];
     for (const entry of hidden) {
       // deno-lint-ignore no-console -- a command speaks on the terminal
@@ -176,15 +163,11 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Starts the check of all types; it speaks when it has ended, not among the tests. */
-function checkTypes(): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["check"],
-    cwd: ROOT,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
+/** Checks all types; `deno check` prints what is wrong. */
+async function typesFit(): Promise<boolean> {
+  // entries lie in a folder of a new name each time: a check of these would be remembered by no run
+  const check = new Deno.Command(Deno.execPath(), { args: ["check", "--quiet"], cwd: ROOT });
+  return (await check.spawn().status).success;
 }
 
 /** Entries that ended before their last file was loaded, which `deno test` takes for passed. */
