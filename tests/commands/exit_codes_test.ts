@@ -28,7 +28,7 @@ test("books that cannot be compared end deno task reconcile with 2, a difference
   try {
     const away = await reconcile({
       DATA_DIR: folder,
-      DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`,
+      DATABASE_URL: `postgres://engine@127.0.0.1:${port}/none`,
     });
     assertMatch(away.text, /^Cannot use the database: /);
     assertEquals(away.code, 2);
