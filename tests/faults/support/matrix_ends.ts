@@ -17,7 +17,7 @@ const CREDITED = {
   events: ["deposit.confirmed", "transaction.confirmed"],
 };
 /** Longer than a payment lives that is to vanish. */
-const LEAP_MS = 40_000;
+export const LEAP_MS = 40_000;
 
 /** Lets block time pass until nothing that was sent before can land any more, and makes that solid. */
 export async function leap(rig: Rig): Promise<void> {
