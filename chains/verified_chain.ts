@@ -6,20 +6,50 @@ export interface Verifiable extends Chain {
   verify(signal?: AbortSignal): Promise<void>;
 }
 
+type Method<Answer> = (...given: never[]) => Answer;
+
 /**
- * Members that ask no node, and `broadcast`: its bytes were signed for a checked chain, so that holding
- * them back would only delay them.
+ * Treatment of a member by its type: `read` and `stream` ask nodes and wait for the check, `free` asks
+ * none, `port` has methods of its own that ask, `value` is data.
  */
-const UNCHECKED: ReadonlySet<string | symbol> = new Set<keyof Chain>([
-  "isAddress",
-  "addressOf",
-  "eventAddress",
-  "transactionId",
-  "deriveAddress",
-  "envelope",
-  "termsOf",
-  "broadcast",
-]);
+type Treatment<Member> = Member extends Method<infer Answer>
+  ? Answer extends AsyncIterable<unknown> ? "stream"
+  : Answer extends Promise<unknown> ? "read"
+  : "free"
+  : Member extends Readonly<Record<keyof Member, Method<unknown>>> ? "port"
+  : "value";
+
+/**
+ * Treatment of each member of a chain. The compiler refuses the table while one is missing, or while
+ * one that asks nodes is not treated so; a name that it does not have waits for the check.
+ */
+const TREATMENTS: {
+  readonly [Name in keyof Required<Chain>]: Name extends "broadcast" ? "free"
+    : Treatment<Required<Chain>[Name]>;
+} = {
+  network: "value",
+  capabilities: "value",
+  hotWallet: "value",
+  isAddress: "free",
+  addressOf: "free",
+  eventAddress: "free",
+  transactionId: "free",
+  deriveAddress: "free",
+  head: "read",
+  solid: "read",
+  block: "read",
+  blocks: "stream",
+  transaction: "read",
+  estimateFee: "read",
+  envelope: "free",
+  termsOf: "free",
+  // its bytes were signed for a checked chain, so that holding them back would only delay them
+  broadcast: "free",
+  balanceOf: "read",
+  tokenSwitches: "read",
+  gas: "port",
+};
+const treatmentOf: ReadonlyMap<string | symbol, string> = new Map(Object.entries(TREATMENTS));
 
 /**
  * Puts a chain's check before everything it says. A network whose nodes are away while the service starts
@@ -32,25 +62,46 @@ export function verifiedFirst(chain: Verifiable): Chain {
       checking = null;
       throw error;
     });
-  const guarded = <T extends object>(target: T): T =>
-    new Proxy(target, {
-      get(_, name) {
-        const member: unknown = Reflect.get(target, name);
-        if (typeof member !== "function" || UNCHECKED.has(name)) return member;
-        return async (...given: unknown[]) => {
-          await verified();
-          return await Reflect.apply(member, target, given);
-        };
-      },
-    });
-  const checked = guarded<Chain>(chain);
-  const gas = guarded(chain.gas);
-  const blocks: Chain["blocks"] = async function* (...range) {
+  return new Proxy<Chain>(chain, { get: (_, name) => checkedMember(chain, name, verified) });
+}
+
+/** A member of a chain, with the check before it where it asks nodes. */
+function checkedMember(
+  chain: Verifiable,
+  name: string | symbol,
+  verified: () => Promise<void>,
+): unknown {
+  const member: unknown = Reflect.get(chain, name);
+  switch (treatmentOf.get(name) ?? "read") {
+    case "read":
+      return readAfter(member, chain, verified);
+    case "stream":
+      return streamAfter(member, chain, verified);
+    case "port":
+      return typeof member === "object" && member !== null
+        ? new Proxy(member, {
+          get: (port, method) => readAfter(Reflect.get(port, method), port, verified),
+        })
+        : member;
+    default:
+      return member;
+  }
+}
+
+/** A method that asks nodes once the check has passed; anything else as it is. */
+function readAfter(member: unknown, target: object, verified: () => Promise<void>): unknown {
+  if (typeof member !== "function") return member;
+  return async (...given: unknown[]) => {
     await verified();
-    yield* chain.blocks(...range);
+    return await Reflect.apply(member, target, given);
   };
-  return new Proxy(checked, {
-    get: (_, name) =>
-      name === "gas" ? gas : name === "blocks" ? blocks : Reflect.get(checked, name),
-  });
+}
+
+/** The same for a method that answers one thing after the other. */
+function streamAfter(member: unknown, target: object, verified: () => Promise<void>): unknown {
+  if (typeof member !== "function") return member;
+  return async function* (...given: unknown[]) {
+    await verified();
+    yield* Reflect.apply(member, target, given);
+  };
 }
