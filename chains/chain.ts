@@ -11,8 +11,6 @@ import type { FeeEstimate, GasPort } from "./fees.ts";
 
 /** Abilities of an adapter's chain. */
 export interface Capabilities {
-  /** True if an address needs the chain's own coin before its tokens can be moved. */
-  readonly needsGasToSweep: boolean;
   /** Currencies with a configured token contract. */
   readonly currencies: readonly Currency[];
   /** The addresses of those contracts; absent where a chain has no such thing. */
@@ -291,6 +289,6 @@ export interface Chain {
     address: string,
     signal?: AbortSignal,
   ): Promise<TokenSwitches>;
-  /** Reads the needs of sweeps, where `needsGasToSweep`. */
-  readonly gas: GasPort;
+  /** Reads what a deposit address needs to pay for its own sweep; absent where the hot wallet pays for sweeps. */
+  readonly gas?: GasPort;
 }

@@ -25,7 +25,7 @@ export interface FeeEstimate {
 
 /**
  * Costs of one transfer of tokens off an address, all in the chain's own coin: coin to burn, or energy
- * delegated from stake, on chains where the address itself pays (`needsGasToSweep`).
+ * delegated from stake, on chains where the address itself pays.
  */
 export interface SweepCosts {
   /** True if the chain knows the address: before that it sends nothing, and nothing can be delegated to it. */
@@ -68,4 +68,16 @@ export interface GasPort {
   delegatable(signal?: AbortSignal): Promise<Amount>;
   /** Stake of the hot wallet that is delegated to an address, in solid blocks. */
   delegatedTo(address: string, signal?: AbortSignal): Promise<Amount>;
+}
+
+/**
+ * The needs of sweeps on a chain whose addresses pay for their own.
+ *
+ * @throws where the hot wallet pays: nothing is ever given to an address there
+ */
+export function gasOf({ gas }: { readonly gas?: GasPort }): GasPort {
+  if (gas !== undefined) return gas;
+  throw new Error(
+    "Cannot give an address anything for its transfers as the hot wallet pays for them",
+  );
 }

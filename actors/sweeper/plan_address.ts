@@ -1,5 +1,6 @@
 import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { gasOf, type SweepCosts } from "../../chains/fees.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { attachToSweep, notifySwept, readSpareSweeps } from "../../ledger/sweeps/items.ts";
@@ -13,18 +14,10 @@ import {
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
-import {
-  type AddressState,
-  isAsNoted,
-  isFundingOver,
-  listed,
-  type NextStep,
-  stepByMemory,
-  stepOnChain,
-  stepWithoutChain,
-  type Wait,
-  whatToList,
-} from "./next_step.ts";
+import { isAsNoted, listed, stepByMemory, stepWithoutChain, whatToList } from "./books_step.ts";
+import type { AddressState, Holding, NextStep, Wait } from "./next_step.ts";
+import { isFundingOver, ownCoinStep } from "./own_coin_step.ts";
+import { sponsoredStep } from "./sponsored_step.ts";
 import type { CoinRate, CostMemory, Stake, SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { carriedBy, sumOf } from "./what_is_there.ts";
 
@@ -96,28 +89,32 @@ class Plan {
     if ("do" in found) return found;
     try {
       const transfer = { from: address, to: chain.hotWallet, currency, amount: balance };
-      const costs = await chain.gas.sweepCosts(transfer);
-      const { costByCoin, costByDelegation, stakeNeeded } = costs;
-      const cost = stakeNeeded === null ? costByCoin : min(costByCoin, costByDelegation);
-      this.deps.costs.remember(currency, cost, now);
-      const step = stepOnChain(this.state, {
-        balance,
-        ...found,
-        costs,
-        delegatable: this.stake.left,
-        coinRate: coinRate(network, currency),
-      });
-      if (step.do === "fund-gas" && costs.coin < facts.coin && isFundingOver(this.state)) {
-        const [given, coin] = [facts.coin, costs.coin].map(formatAmount);
-        logEvent("sweep.coin_differs", { ...this.#place, given, coin });
+      const holding = { balance, ...found, coinRate: coinRate(network, currency) };
+      if (chain.gas !== undefined) {
+        return this.#ownCoinStep(holding, await chain.gas.sweepCosts(transfer));
       }
-      return step;
+      const { fee: cost } = await chain.estimateFee(transfer);
+      this.deps.costs.remember(currency, cost, now);
+      return sponsoredStep(this.state, { ...holding, cost });
     } catch (error) {
       if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
       if (facts.delegated > 0n) return { do: "undelegate", amount: facts.delegated };
       const detail = error.message;
       return { do: "wait", reason: "would_fail", detail, pollMs: pace.coolDownMs };
     }
+  }
+
+  #ownCoinStep(holding: Holding, costs: SweepCosts): NextStep {
+    const { target: { currency }, facts, now } = this.state;
+    const { costByCoin, costByDelegation, stakeNeeded } = costs;
+    const cost = stakeNeeded === null ? costByCoin : min(costByCoin, costByDelegation);
+    this.deps.costs.remember(currency, cost, now);
+    const step = ownCoinStep(this.state, { ...holding, costs, delegatable: this.stake.left });
+    if (step.do === "fund-gas" && costs.coin < facts.coin && isFundingOver(this.state)) {
+      const [given, coin] = [facts.coin, costs.coin].map(formatAmount);
+      logEvent("sweep.coin_differs", { ...this.#place, given, coin });
+    }
+    return step;
   }
 
   /** Balance of the address in solid blocks, and whether those are the blocks that the scan has read. */
@@ -174,7 +171,7 @@ class Plan {
   async #undelegate(byBooks: Amount): Promise<boolean> {
     const { deps, state, stake } = this;
     const { target, facts, pace, now } = state;
-    const amount = min(byBooks, await deps.chain.gas.delegatedTo(target.address));
+    const amount = min(byBooks, await gasOf(deps.chain).delegatedTo(target.address));
     if (amount > 0n) return await this.#queue({ do: "undelegate", amount });
     const stakeText = formatAmount(byBooks);
     const detail = `${stakeText} of stake are delegated by the books, none in solid blocks`;

@@ -1,6 +1,9 @@
 import { type Amount, subtract } from "../../ledger/money/amount.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 
+/** The longest that anything of an address is left alone before it is tried again, milliseconds. */
+export const DAY_MS = 24 * 60 * 60_000;
+
 /** Terms on which the addresses of one network are swept. */
 export interface SweepTerms {
   /** True where new sweeps are begun; what is under way is always brought to its end. */

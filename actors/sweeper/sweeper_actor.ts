@@ -171,11 +171,12 @@ class SweeperActor implements Actor<SweeperMessage> {
     }
   }
 
-  /** Stake that is not reserved; none where coin is sent anyway. */
+  /** Stake that is not reserved; none where coin is sent anyway, or nothing has to be given. */
   async #delegatable(terms: SweepTerms): Promise<Amount> {
-    if (terms.gas === "coin") return ZERO;
+    const { gas } = this.#chain;
+    if (gas === undefined || terms.gas === "coin") return ZERO;
     const [delegatable, reserved] = await Promise.all([
-      this.#chain.gas.delegatable(),
+      gas.delegatable(),
       readReservedStake(this.#deps.sql, this.#chain.network),
     ]);
     return subtract(delegatable, reserved);

@@ -1,4 +1,5 @@
 import type { Chain, Checkpoint } from "../../chains/chain.ts";
+import { gasOf } from "../../chains/fees.ts";
 import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import {
   type Currency,
@@ -104,7 +105,7 @@ export class WalletLiquidity {
    * @throws {ChainUnavailable} when it cannot be read
    */
   async delegatable(): Promise<Amount> {
-    return this.#stake ??= await this.#chain.gas.delegatable();
+    return this.#stake ??= await gasOf(this.#chain).delegatable();
   }
 
   /**

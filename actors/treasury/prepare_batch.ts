@@ -194,7 +194,7 @@ type PriceOf = (row: OutgoingRow) => Promise<Price>;
 async function priceOf(chain: Chain, row: OutgoingRow): Promise<Price> {
   const { currency, amount, wallet } = row;
   const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
-  if (wallet !== "hot" && currency !== "native" && chain.capabilities.needsGasToSweep) {
+  if (wallet !== "hot" && currency !== "native" && chain.gas !== undefined) {
     // a deposit address sends one thing at a time, so that its own energy and bytes count
     const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency });
     return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };

@@ -251,7 +251,6 @@ export function createTronChain(options: TronChainOptions): TronChain {
     hotWallet,
     nodes: pool,
     capabilities: {
-      needsGasToSweep: true,
       currencies: entries.map(([currency]) => currency),
       contracts: new Map(entries),
       lifetimeMs,

@@ -60,7 +60,6 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     async *blocks(): AsyncGenerator<BlockAnswer> {},
     balanceOf: () => Promise.resolve(ZERO),
     capabilities: {
-      needsGasToSweep: true,
       currencies: ["USDT" as const],
       lifetimeMs: 60_000,
     },

@@ -57,7 +57,6 @@ export const EMPTY_CHAIN = {
   async *blocks(): AsyncGenerator<BlockAnswer> {},
   balanceOf: () => Promise.resolve(ZERO),
   capabilities: {
-    needsGasToSweep: true,
     currencies: ["USDT" as const],
     lifetimeMs: 60_000,
   },

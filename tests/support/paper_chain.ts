@@ -7,6 +7,7 @@
 
 import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
+import type { GasPort } from "../../chains/fees.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { amount } from "./books.ts";
@@ -18,7 +19,6 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
   return {
     network,
     capabilities: {
-      needsGasToSweep: false,
       currencies: ["USDT", "USDC"],
       lifetimeMs: 60_000,
     },
@@ -40,22 +40,27 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     balanceOf: () => Promise.resolve(amount("1000000")),
     tokenSwitches: () =>
       Promise.resolve({ isPaused: false, keepsPart: false, successor: null, isBlocked: false }),
-    gas: {
-      sweepCosts: () =>
-        Promise.resolve({
-          isActive: true,
-          coin: amount("100"),
-          fee: { fee: amount("1"), limit: amount("2") },
-          cost: amount("1"),
-          costAtMost: amount("2"),
-          costDelegated: amount("0"),
-          stakeNeeded: null,
-          costByCoin: amount("1"),
-          costByDelegation: amount("1"),
-        }),
-      delegatable: () => Promise.resolve(amount("0")),
-      delegatedTo: () => Promise.resolve(amount("0")),
-    },
+    ...replaced,
+  };
+}
+
+/** Needs of sweeps on paper: coin is there, nothing is staked. */
+export function paperGas(replaced: Partial<GasPort> = {}): GasPort {
+  return {
+    sweepCosts: () =>
+      Promise.resolve({
+        isActive: true,
+        coin: amount("100"),
+        fee: { fee: amount("1"), limit: amount("2") },
+        cost: amount("1"),
+        costAtMost: amount("2"),
+        costDelegated: amount("0"),
+        stakeNeeded: null,
+        costByCoin: amount("1"),
+        costByDelegation: amount("1"),
+      }),
+    delegatable: () => Promise.resolve(amount("0")),
+    delegatedTo: () => Promise.resolve(amount("0")),
     ...replaced,
   };
 }

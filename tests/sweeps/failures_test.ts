@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { gasOf } from "../../chains/fees.ts";
 import { amount, booksFaults } from "../support/books.ts";
 import { needs } from "../support/permissions.ts";
 import { type House, openHouse } from "./support/house.ts";
@@ -105,7 +106,8 @@ test("an address that fails again and again rests, says so, and gives lent energ
   });
   await faults(house, [{ path: BROADCAST, kind: "revert", probability: 1 }]);
   await house.until("the rest", async () => {
-    return await house.reason(own) === "failed" && await house.chain.gas.delegatedTo(own) === 0n &&
+    return await house.reason(own) === "failed" &&
+      await gasOf(house.chain).delegatedTo(own) === 0n &&
       (await house.steps()).filter(({ kind, status }) => `${kind} ${status}` === "sweep void")
           .length === 3;
   });

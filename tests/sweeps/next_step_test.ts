@@ -1,13 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import {
-  type AddressState,
-  type ChainView,
-  stepByMemory,
-  stepOnChain,
-  stepWithoutChain,
-  whatToList,
-} from "../../actors/sweeper/next_step.ts";
+import { stepByMemory, stepWithoutChain, whatToList } from "../../actors/sweeper/books_step.ts";
+import type { AddressState } from "../../actors/sweeper/next_step.ts";
+import { ownCoinStep, type OwnCoinView } from "../../actors/sweeper/own_coin_step.ts";
+import { sponsoredStep } from "../../actors/sweeper/sponsored_step.ts";
 import { carriedBy } from "../../actors/sweeper/what_is_there.ts";
 import type { SweepCosts } from "../../chains/fees.ts";
 import type { SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
@@ -74,7 +70,7 @@ const COSTS: SweepCosts = {
   costByDelegation: amount("0.6"),
 };
 
-function view(costs: Partial<SweepCosts> = {}, more: Partial<ChainView> = {}): ChainView {
+function view(costs: Partial<SweepCosts> = {}, more: Partial<OwnCoinView> = {}): OwnCoinView {
   return {
     balance: amount("100"),
     items: [item("100")],
@@ -92,8 +88,8 @@ function told(step: ReturnType<typeof stepWithoutChain>): string {
   return "amount" in step ? `${step.do} ${Number(step.amount) / 1e18}` : step.do;
 }
 
-const onChain = (facts: Partial<SweepFacts>, seen: ChainView, more: Partial<AddressState> = {}) =>
-  told(stepOnChain(look(facts, more), { ...seen, items: facts.open ?? seen.items }));
+const onChain = (facts: Partial<SweepFacts>, seen: OwnCoinView, more: Partial<AddressState> = {}) =>
+  told(ownCoinStep(look(facts, more), { ...seen, items: facts.open ?? seen.items }));
 
 Deno.test("coin that is on the address is used before any is given", () => {
   assertEquals(onChain({}, view({ coin: amount("8") })), "sweep 100");
@@ -150,7 +146,7 @@ Deno.test("an issued address has to be worth its cost several times, a top-up on
   );
   // the look that makes it due is not later than that
   const items = [item("1", { foundAt: NOW - 22 * HOUR + 7_000 })];
-  const young = stepOnChain(look({ open: items }, topUp), { ...dust, items });
+  const young = ownCoinStep(look({ open: items }, topUp), { ...dust, items });
   assertEquals(young.do === "wait" && young.pollMs, 7_000);
 });
 
@@ -296,4 +292,19 @@ Deno.test("an address that surely does not pay asks no node", () => {
     told(stepByMemory(look({ open: [item("3")], coin: amount("1") }), amount("5"), "0.3")),
     "ask the chain",
   );
+});
+
+Deno.test("an address whose transfers the hot wallet pays for is given nothing, and swept where it pays", () => {
+  const sponsored = (balance: string, cost: string, more: Partial<AddressState> = {}) => {
+    const open = [item(balance)];
+    const holding = { balance: amount(balance), items: open, coinRate: "0.3" };
+    return told(sponsoredStep(look({ open }, more), { ...holding, cost: amount(cost) }));
+  };
+  assertEquals(sponsored("100", "7"), "sweep 100");
+  // worth 4.2 with a cost of 7 coins at 0.3, twice
+  assertEquals(sponsored("4.2", "7"), "below_economics");
+  assertEquals(sponsored("4.3", "7"), "sweep 4.3");
+  const topUp = { target: { ...look().target, isTopUp: true } };
+  assertEquals(sponsored("2.1", "7", topUp), "below_economics");
+  assertEquals(sponsored("2.2", "7", topUp), "sweep 2.2");
 });

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { checkChain } from "../../actors/reconcile/check_chain.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { updatePair } from "../../ledger/settings.ts";
+import { gasOf } from "../../chains/fees.ts";
 import { amount, booksFaults } from "../support/books.ts";
 import { needs } from "../support/permissions.ts";
 import { openHouse } from "./support/house.ts";
@@ -98,7 +99,7 @@ test("energy is lent where there is stake for it, and taken back after the sweep
   ]);
   assert(Number(steps[0]?.amount) < 1);
   assertEquals(steps[1]?.amount, steps[3]?.amount);
-  assertEquals(await chain.gas.delegatedTo(own), 0n);
+  assertEquals(await gasOf(chain).delegatedTo(own), 0n);
   // the sweep itself burned next to nothing
   assert(Number(steps[2]?.fees[0]) < 1);
   assertEquals(await booksFaults(house.sql), []);

@@ -29,7 +29,6 @@ class PricedChain {
   readonly asked: string[] = [];
   readonly chain: Chain = paperChain("TRX", {
     capabilities: {
-      needsGasToSweep: false,
       currencies: ["USDT"],
       lifetimeMs: 60_000,
     },

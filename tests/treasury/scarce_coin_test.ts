@@ -5,7 +5,7 @@ import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { paperChain } from "../support/paper_chain.ts";
+import { paperChain, paperGas } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { CALM, openTreasuryRig } from "./support/treasury_rig.ts";
@@ -70,8 +70,7 @@ test("coin is reserved for the fees of what leaves the hot wallet, and not for s
   const chain = paperChain("TRX", {
     estimateFee: () =>
       Promise.resolve({ fee: amount("1"), limit: amount("1.5"), atMost: amount("2") }),
-    capabilities: { ...paperChain("TRX").capabilities, needsGasToSweep: true },
-    gas: { ...paperChain("TRX").gas, delegatable: () => Promise.resolve(amount("1000")) },
+    gas: paperGas({ delegatable: () => Promise.resolve(amount("1000")) }),
   });
   await queue("payout", "USDT", "10");
   await queue("gas", "native", "30");
