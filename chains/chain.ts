@@ -22,6 +22,8 @@ export interface Capabilities {
 /** A block's place in its chain. */
 export interface BlockRef {
   readonly height: number;
+  /** Height of its parent: one less, but on chains that pass heights by. No block is at any between. */
+  readonly parentHeight: number;
   readonly hash: string;
   readonly parentHash: string;
   /** Block time, Unix milliseconds. */
@@ -217,7 +219,7 @@ export interface Chain {
   /** One block with its receipts, complete or not at all. */
   block(height: number, finality: Finality, signal?: AbortSignal): Promise<BlockAnswer>;
   /**
-   * The blocks `from` to `to` (inclusive) in order, fetched ahead and in bulk where the node allows
+   * The blocks at heights `from` to `to` (inclusive) in order, fetched ahead and in bulk where the node allows
    * it. Ends after the first answer that is not a whole block, so a consumer never sees a gap.
    *
    * @param checkpoint what the very node that is read must have; without it any node is believed

@@ -134,12 +134,14 @@ async function read(
   const { network } = chain;
   const scan = { sql, chain, network, stopped, wake };
   const outcome = await rescanUpToFailure(scan, from, to, turn.signal);
-  const through = from + outcome.blocks - 1;
+  const { through } = outcome;
   if (turn.tries.size > 0 && through >= from) {
     await dropUnreadable(sql, network, "again", { first: from, last: through });
   }
-  // a turn that has run out of time says nothing about the next block
-  if (through === to || turn.signal.aborted && through >= from) return through;
+  // a turn that has run out of time says nothing about the next block, and heights at the end that the
+  // chain passed by are proven by the block after them
+  const isRead = outcome.kind === "read" && outcome.failure === null;
+  if (through >= from && (isRead || turn.signal.aborted)) return through;
   turn.failures++;
   const reason = outcome.kind === "in_doubt"
     ? outcome.reason

@@ -137,7 +137,7 @@ async function standingOf(node: SecondNode, mark: Cursor): Promise<Standing> {
   if (own.kind !== "block") return { kind: "behind", node };
   const { block } = own;
   if (block.hash !== mark.hash) return { kind: "elsewhere", node };
-  const before = await solidBlockOf(node.chain, mark.height - 1);
+  const before = await solidBlockOf(node.chain, block.parentHeight);
   if (before === null) return { kind: "silent", node };
   if (before.kind !== "block") return { kind: "behind", node };
   if (before.block.hash !== block.parentHash) return { kind: "elsewhere", node };

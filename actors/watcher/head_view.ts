@@ -9,6 +9,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Block, BlockRef } from "../../chains/chain.ts";
 import { type Cursor, storeHead } from "../../ledger/watcher/cursor.ts";
+import { continues } from "./covered_heights.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import type { ScanMemory, SeenBlock, Watched } from "./scan_memory.ts";
 
@@ -73,7 +74,8 @@ async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Prom
       break;
     }
     const { block } = answer;
-    if (next.hash !== null && block.parentHash !== next.hash) {
+    const { height, hash } = next;
+    if (hash !== null && !continues(block, { height, hash })) {
       // what the head had is read again from the solid block up
       logEvent("chain.reorganised", { network, height: block.height });
       next = null;

@@ -3,6 +3,7 @@ import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../cha
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, markReadWithContracts, markScanned } from "../../ledger/watcher/cursor.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
+import { continues, heightsOf } from "./covered_heights.ts";
 import { recordBlocks } from "./record_blocks.ts";
 
 /** Blocks that are read and written together. */
@@ -23,6 +24,8 @@ export interface Rescanned {
   readonly kind: "read";
   /** Number of them, from the first one on without a gap. */
   readonly blocks: number;
+  /** The last height that was read, from the first one on without a gap; below the first: none was. */
+  readonly through: number;
   /** Merchants with something in them; most of it they know already. */
   readonly merchants: number;
   /** Reason for which the block after them could not be read; null: all of them were. */
@@ -38,7 +41,7 @@ export interface RescanFailure {
 }
 
 /** Reading again ended in doubt, after some blocks. */
-export type RescanInDoubt = ChainInDoubt & Pick<Rescanned, "blocks">;
+export type RescanInDoubt = ChainInDoubt & Pick<Rescanned, "blocks" | "through">;
 
 /**
  * Reads solid blocks again that the scan has passed, and writes what they say once more. The cursor
@@ -74,21 +77,21 @@ export async function rescanUpToFailure(
 ): Promise<Rescanned | RescanInDoubt> {
   const { sql, network, stopped } = deps;
   const believed = await readBelieved(sql, network, stopped);
-  if (believed.kind === "in_doubt") return { ...believed, blocks: 0 };
+  if (believed.kind === "in_doubt") return { ...believed, blocks: 0, through: from - 1 };
   const { cursor } = believed;
   if (to > cursor.height) {
     throw new RangeError(`Cannot read again what was not read: ${to} is above ${cursor.height}`);
   }
   const rescan = new Rescan(deps, from, cursor);
   const doubt = await orInDoubt(rescan.read(to, signal));
-  const { blocks, failure, merchants } = rescan;
+  const { blocks, through, failure, merchants } = rescan;
   if (doubt !== null) {
     const { reason } = doubt;
     logEvent("chain.rescan_refused", { network, from, to, blocks, reason });
-    return { ...doubt, blocks };
+    return { ...doubt, blocks, through };
   }
   logEvent("chain.rescanned", { network, from, to, blocks });
-  return { kind: "read", blocks, merchants: merchants.size, failure };
+  return { kind: "read", blocks, through, merchants: merchants.size, failure };
 }
 
 const LOST: ChainInDoubt = {
@@ -100,13 +103,16 @@ const LOST: ChainInDoubt = {
 class Rescan {
   readonly merchants = new Set<string>();
   blocks = 0;
+  through: number;
   failure: RescanFailure | null = null;
 
   constructor(
     private readonly deps: RescanDeps,
     private readonly from: number,
     private readonly newest: Cursor,
-  ) {}
+  ) {
+    this.through = from - 1;
+  }
 
   /** Reads and writes, some blocks at a time. @returns why a block is not of this chain, or null */
   async read(to: number, signal: AbortSignal): Promise<ChainInDoubt | null> {
@@ -144,23 +150,23 @@ class Rescan {
     const { sql, chain, network, wake } = this.deps;
     const { history } = this.newest;
     const merchants = await recordBlocks(sql, { ...chain, network }, blocks, "solid");
-    const first = this.from + this.blocks;
-    const range = { first, last: first + blocks.length - 1 };
-    if (!await markScanned(sql, network, range, blocks.length, history)) return false;
+    const { covered, ...range } = heightsOf(blocks);
+    if (!await markScanned(sql, network, range, covered, history)) return false;
     await markReadWithContracts(sql, network, range, history);
     for (const merchantId of merchants) {
       this.merchants.add(merchantId);
       wake(merchantId);
     }
     this.blocks += blocks.length;
+    this.through = range.last;
     return true;
   }
 }
 
 /** The reason for which a block cannot be of the chain that was read, or null. */
 function doubtOf(block: Block, last: Block | null, newest: Cursor): string | null {
-  const { height, hash, parentHash } = block;
-  if (last !== null && parentHash !== last.hash) {
+  const { height, hash } = block;
+  if (last !== null && !continues(block, last)) {
     return `block ${height} does not continue block ${last.height} of the same reading`;
   }
   if (height !== newest.height || hash === newest.hash) return null;

@@ -11,6 +11,7 @@ import { type Block, type BlockRef, ChainUnavailable } from "../../chains/chain.
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { recordBlocks } from "./record_blocks.ts";
+import { continues, heightsOf } from "./covered_heights.ts";
 import type { Watched } from "./scan_memory.ts";
 import type { NotWhole } from "./unreadable_blocks.ts";
 
@@ -76,7 +77,7 @@ async function readOn(scan: Scan, from: Cursor, to: number): Promise<Cursor> {
         break;
       }
       const parent = blocks.at(-1) ?? cursor;
-      if (answer.block.parentHash !== parent.hash) {
+      if (!continues(answer.block, parent)) {
         unlinked = answer.block;
         break;
       }
@@ -120,7 +121,8 @@ async function record(
   crashPoint("watcher.after-inbox");
   const { height, hash, time } = blocks[blocks.length - 1] as Block;
   const next = { height, hash, time, previousTime: blocks.at(-2)?.time ?? cursor.time };
-  if (!await moveCursor(sql, network, "solid", cursor, next, blocks.length)) return null;
+  const { covered } = heightsOf(blocks);
+  if (!await moveCursor(sql, network, "solid", cursor, next, covered)) return null;
   crashPoint("watcher.after-cursor");
   const moved = { ...next, history: cursor.history };
   take(scan, moved);
@@ -151,7 +153,7 @@ async function movedByOther(scan: Scan, { height }: Cursor, continues: boolean):
 /** Solid blocks never change: a node lies or is of another chain, and nothing it says may count. */
 function stop({ chain: { network }, memory }: Scan, block: Block, { height, hash }: Cursor): void {
   const reason = `solid block ${block.height} does not continue block ${height} ` +
-    `that was read: its parent is ${block.parentHash}`;
+    `that was read: its parent is block ${block.parentHeight}, ${block.parentHash}`;
   if (memory.stopped !== reason) {
     logEvent("chain.stopped", { network, reason, hash });
   }

@@ -47,7 +47,8 @@ export async function readCursor(
  * what {@linkcode readUnbrokenScan} can prove, nor of what was written of these blocks before a promotion.
  *
  * @param from the cursor as it was read before the blocks were, or `null` where there must be none yet
- * @param blocks how many blocks were read between the two; it must be all of them
+ * @param covered how many heights the blocks between the two cover, those included that the chain
+ *   passed by; it must be all of them
  * @returns true if it moved; false: another node was faster, or the database has another history,
  *   whose lost addresses have to be watched first
  * @throws {PostgresError} `check_violation` when blocks are missing
@@ -58,7 +59,7 @@ export async function moveCursor(
   view: "solid",
   from: Pick<Cursor, "height" | "hash" | "history"> | null,
   to: ReadBlock,
-  blocks = 0,
+  covered = 0,
 ): Promise<boolean> {
   const time = new Date(to.time);
   const previous = new Date(to.previousTime);
@@ -74,7 +75,7 @@ export async function moveCursor(
           AND (SELECT name FROM hub.scan_basis) = ${from.history} AND (SELECT hub.may_pass_blocks(${network}))
         RETURNING network
       )
-      SELECT hub.mark_scanned(network, ${from.height + 1}, ${to.height}, ${blocks}) FROM moved`;
+      SELECT hub.mark_scanned(network, ${from.height + 1}, ${to.height}, ${covered}) FROM moved`;
   return rows.length > 0;
 }
 
@@ -101,7 +102,7 @@ export type HeightRange = RowOf<typeof rangeShape>;
  * as its cursor moves. Blocks far below the first one that was ever read are not: what lies between
  * need not be read, so that there would be a gap where nothing is missing.
  *
- * @param blocks how many were really read, each the child of the one before
+ * @param covered how many of its heights were really read, each block the child of the one before
  * @param history of the cursor that was read before the blocks were
  * @returns `false`: the database has another history, which may lack what was written of them
  * @throws {PostgresError} `check_violation` when some of the range were not
@@ -110,12 +111,12 @@ export async function markScanned(
   sql: Sql,
   network: Network,
   range: HeightRange,
-  blocks: number,
+  covered: number,
   history: string,
 ): Promise<boolean> {
   const [row] = await sql<{ same: boolean }[]>`
     SELECT h.same, (
-      SELECT hub.mark_scanned(${network}, ${range.first}, ${range.last}, ${blocks})
+      SELECT hub.mark_scanned(${network}, ${range.first}, ${range.last}, ${covered})
       WHERE h.same AND EXISTS (
         SELECT FROM hub.scanned_range WHERE network = ${network} AND first_height <= ${
     range.last + 1

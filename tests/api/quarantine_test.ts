@@ -12,6 +12,7 @@ const test = testNeeding(DATABASE);
 test("a disputed transfer is discarded where the nodes bear it out, with an audit, and its deposit fails", async () => {
   const block: Block = {
     height: 7,
+    parentHeight: 6,
     hash: "h",
     parentHash: "g",
     time: 0,

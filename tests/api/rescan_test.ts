@@ -14,6 +14,7 @@ function blockOf(height: number, to: string): Block {
   const txid = height.toString(16).padStart(64, "0");
   return {
     height,
+    parentHeight: height - 1,
     hash: `h${height}`,
     parentHash: `h${height - 1}`,
     time: height * 1_000,

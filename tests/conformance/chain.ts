@@ -220,6 +220,7 @@ function blockRules(rule: Rule): void {
     for (let i = 1; i < blocks.length; i++) {
       const [parent, block] = [blocks[i - 1], blocks[i]];
       assertEquals(block?.parentHash, parent?.hash);
+      assertEquals(block?.parentHeight, parent?.height);
       assertEquals(block?.height, (parent?.height ?? 0) + 1);
       assertGreaterOrEqual(block?.time ?? 0, parent?.time ?? 0);
     }

@@ -106,6 +106,7 @@ test("a block that was passed unread is told, and reading it again closes the ga
           kind: "block",
           block: {
             height,
+            parentHeight: height - 1,
             hash: `h${height}`,
             parentHash: `h${height - 1}`,
             time: 0,

@@ -34,7 +34,8 @@ function chainOf(
   return {
     ...EMPTY_CHAIN,
     network: "TRX",
-    solid: () => Promise.resolve({ height: 10, hash: "h", parentHash: "p", time: 0 }),
+    solid: () =>
+      Promise.resolve({ height: 10, parentHeight: 9, hash: "h", parentHash: "p", time: 0 }),
     balanceOf: (address) => Promise.resolve(balances[address] ?? amount("0")),
     transaction: (txid) =>
       Promise.resolve({
@@ -157,7 +158,8 @@ test("books and chain are compared as of one block", async (t) => {
       await passed(sql, ++height);
     };
     const chain = chainOf({ ...right, [two]: amount("39"), [hot]: amount("4.5") }, {
-      solid: () => Promise.resolve({ height, hash: "h", parentHash: "p", time: 0 }),
+      solid: () =>
+        Promise.resolve({ height, parentHeight: height - 1, hash: "h", parentHash: "p", time: 0 }),
       transaction: () => Promise.reject(new ChainUnavailable("timeout", reason)),
     });
     const report = await checkChain({ sql, chain, pause: mine, coldAddress: null });
@@ -180,7 +182,8 @@ test("books and chain are compared as of one block", async (t) => {
       [],
     ]);
     const ahead = chainOf(right, {
-      solid: () => Promise.resolve({ height: 11, hash: "h", parentHash: "p", time: 0 }),
+      solid: () =>
+        Promise.resolve({ height: 11, parentHeight: 10, hash: "h", parentHash: "p", time: 0 }),
     });
     assertEquals(await reportOf(ahead), [
       ["books and chain agree: Cannot compare as the service's scan has not passed block 11"],

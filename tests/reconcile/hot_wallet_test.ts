@@ -210,7 +210,13 @@ test("what was not compared is told as not compared, and hides nothing else", as
   await t.step("nodes that do not agree on the newest block", async () => {
     let height = 1_000;
     const solid = () =>
-      Promise.resolve({ height: --height, hash: `h${height}`, parentHash: "", time: 0 });
+      Promise.resolve({
+        height: --height,
+        parentHeight: height - 1,
+        hash: `h${height}`,
+        parentHash: "",
+        time: 0,
+      });
     const disagree = "its nodes do not agree on the newest block";
     const found = await compare({ ...check.chain, solid });
     assertEquals(found, [0, 1, `USDT: ${disagree}; native: ${disagree}`]);

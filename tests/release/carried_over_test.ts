@@ -136,7 +136,7 @@ async function endPayouts(sql: Sql): Promise<void> {
     ["dead", "queued", "signed"],
   );
   const living = payouts.filter(({ status }) => status !== "dead").map(({ id }) => id);
-  const solid = { height: 20, hash: "20", parentHash: "19", time: Date.now() };
+  const solid = { height: 20, parentHeight: 19, hash: "20", parentHash: "19", time: Date.now() };
   const block = () => Promise.resolve(solid);
   const chain = paperChain("TRX", { head: block, solid: block });
   await signQueued(chain, nodeOf(sql, chain));

@@ -14,7 +14,7 @@ import { amount } from "./books.ts";
 
 /** A chain on paper; what a test does not replace is calm, rich and accepts everything. */
 export function paperChain(network: Network, replaced: Partial<Chain> = {}): Chain {
-  const solid = { height: 7, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
+  const solid = { height: 7, parentHeight: 6, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
   const accepted: BroadcastOutcome = { category: "accepted", retryable: true };
   return {
     network,

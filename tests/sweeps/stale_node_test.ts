@@ -29,7 +29,8 @@ test("what a node behind our scan does not show is not called gone", async () =>
     VALUES ('TRX', 'T1', 'USDT', 'mer_1')`;
   /** Looks once at the address, by a node at a height. @returns what is said of it, and for how long */
   const look = async (height: number) => {
-    const solid: BlockRef = { height, hash: `${height}`, parentHash: "x", time };
+    const parentHeight = height - 1;
+    const solid: BlockRef = { height, parentHeight, hash: `${height}`, parentHash: "x", time };
     await sql`UPDATE book.sweep_address SET poll_at = now()`;
     const [target] = await dueSweepAddresses(sql, "TRX", 1);
     assert(target !== undefined);

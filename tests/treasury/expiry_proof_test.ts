@@ -139,6 +139,7 @@ function secondNode(hash: string, previousTime: number) {
     kind: "block",
     block: {
       height,
+      parentHeight: height - 1,
       hash: height === 9 ? hash : "8",
       parentHash: height === 9 ? "8" : "7",
       time: height === 9 ? previousTime + 3_000 : previousTime,

@@ -37,6 +37,7 @@ function brokenChain(sql: Sql, merchantId: string) {
           kind: "block",
           block: {
             height,
+            parentHeight: height - 1,
             hash: `h${height}`,
             parentHash: `h${height - 1}`,
             time: TIME,

@@ -18,6 +18,7 @@ test("money that has left counts as reserved or as gone, also when its end is re
     kind: "block" as const,
     block: {
       height,
+      parentHeight: height - 1,
       hash: `${height}`,
       parentHash: `${height - 1}`,
       time: 1,

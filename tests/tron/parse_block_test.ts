@@ -70,10 +70,16 @@ Deno.test("a USDT transfer is credited although transfer() returned false", () =
 });
 
 Deno.test("a block names its place: height, hash, parent, time", () => {
-  const { height, hash, parentHash, time } = parseWhole([]);
+  const { height, parentHeight, hash, parentHash, time } = parseWhole([]);
   assertEquals(
-    { height, hash, parentHash, time },
-    { height: HEIGHT, hash: blockId(HEIGHT), parentHash: blockId(HEIGHT - 1), time: BLOCK_TIME },
+    { height, parentHeight, hash, parentHash, time },
+    {
+      height: HEIGHT,
+      parentHeight: HEIGHT - 1,
+      hash: blockId(HEIGHT),
+      parentHash: blockId(HEIGHT - 1),
+      time: BLOCK_TIME,
+    },
   );
 });
 

@@ -502,6 +502,7 @@ test("an envelope stands on the solid block and dies by its clock", () => {
   const chain = chainOver(["http://127.0.0.1:1"], { lifetimeMs: 60_000 });
   const solid = {
     height: 0x1234_abcd,
+    parentHeight: 0x1234_abcc,
     hash: `000000001234abcd0123456789abcdef${"ff".repeat(16)}`,
     parentHash: blockId(1),
     time: BLOCK_TIME,

@@ -23,6 +23,7 @@ function paymentTo(address: string, height: number): Block {
   const txid = height.toString(16).padStart(64, "0");
   return {
     height,
+    parentHeight: height - 1,
     hash: String(height),
     parentHash: String(height - 1),
     time: 1_700_000_000_000,

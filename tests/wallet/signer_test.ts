@@ -105,6 +105,7 @@ function setUp(
 
 const SOLID: BlockRef = {
   height: 66_666_666,
+  parentHeight: 66_666_665,
   hash: `${(66_666_666).toString(16).padStart(16, "0")}${"5e".repeat(24)}`,
   parentHash: "00".repeat(32),
   time: 1_750_000_002_000,

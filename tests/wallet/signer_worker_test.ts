@@ -73,7 +73,13 @@ test("the service's own worker signs what the database says, with its few permis
     assertEquals(await signer.ready(), { walletId: wallet.walletId });
     const envelope = makeEnvelope(
       "TRX",
-      { height: 7, hash: `${"0".repeat(15)}7${"5e".repeat(24)}`, parentHash: "", time: Date.now() },
+      {
+        height: 7,
+        parentHeight: 6,
+        hash: `${"0".repeat(15)}7${"5e".repeat(24)}`,
+        parentHash: "",
+        time: Date.now(),
+      },
       { fee: amountOf("7"), limit: amountOf("8") },
       60_000,
     );

@@ -17,6 +17,7 @@ const ENVELOPE: Envelope = makeEnvelope(
   "TRX",
   {
     height: 7,
+    parentHeight: 6,
     hash: "0".repeat(15) + "7" + "5e".repeat(24),
     parentHash: "",
     time: 1_750_000_000_000,

@@ -122,7 +122,7 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   const { sql } = database;
   let calls = 99_000;
   let heads = 0;
-  const solid = { height: 7, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
+  const solid = { height: 7, parentHeight: 6, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
   const chain = paperChain("TRX", {
     solid: () => {
       calls += 50;
@@ -165,11 +165,16 @@ test("a node that says less is solid than before changes nothing", async () => {
   const { sql } = database;
   let height = 9;
   const asked: number[] = [];
+  const place = () => ({
+    height,
+    parentHeight: height - 1,
+    hash: `h${height}`,
+    parentHash: "",
+    time: 1_700_000_000_000,
+  });
   const chain = paperChain("TRX", {
-    solid: () =>
-      Promise.resolve({ height, hash: `h${height}`, parentHash: "", time: 1_700_000_000_000 }),
-    head: () =>
-      Promise.resolve({ height, hash: `h${height}`, parentHash: "", time: 1_700_000_000_000 }),
+    solid: () => Promise.resolve(place()),
+    head: () => Promise.resolve(place()),
     async *blocks(from, to) {
       for (let at = from; at <= to; at++) {
         asked.push(at);
@@ -177,6 +182,7 @@ test("a node that says less is solid than before changes nothing", async () => {
           kind: "block",
           block: {
             height: at,
+            parentHeight: at - 1,
             hash: `h${at}`,
             parentHash: `h${at - 1}`,
             time: 1_700_000_000_000,

@@ -173,7 +173,14 @@ Deno.test("a second node proves a transfer only by the same block with the very 
     amount: amount("9"),
     expiresAt: 0,
   } as const;
-  const place = { height: 7, hash: "h", parentHash: "g", time: 0, transactions: [] };
+  const place = {
+    height: 7,
+    parentHeight: 6,
+    hash: "h",
+    parentHash: "g",
+    time: 0,
+    transactions: [],
+  };
   const block = (changed: Partial<typeof place>, ...transfers: (typeof sent)[]): BlockAnswer => ({
     kind: "block",
     block: { ...place, ...changed, transfers },

@@ -21,6 +21,7 @@ const TXIDS = ["a", "b", "c"].map((letter) => letter.repeat(64));
 function blockOf(height: number, txids: readonly string[]): Block {
   return {
     height,
+    parentHeight: height - 1,
     hash: `h${height}`,
     parentHash: `h${height - 1}`,
     time: EXPIRY,

@@ -35,6 +35,7 @@ const CHAIN: Pick<Chain, "network" | "block" | "addressOf"> = {
       kind: "block",
       block: {
         height,
+        parentHeight: height - 1,
         hash: `h${height}`,
         parentHash: `h${height - 1}`,
         time: 0,

@@ -31,7 +31,7 @@ function blockOf(height: number): Block {
     eventTo,
     expiresAt: TIME,
   }));
-  const hashes = { hash: `h${height}`, parentHash: `h${height - 1}` };
+  const hashes = { parentHeight: height - 1, hash: `h${height}`, parentHash: `h${height - 1}` };
   return { height, ...hashes, time: TIME, transactions: [], transfers };
 }
 

@@ -30,6 +30,7 @@ const chain = paperChain("TRX");
 function blockWith(transfers: readonly Partial<Transfer>[]): Block {
   return {
     height: 9,
+    parentHeight: 8,
     hash: "9",
     parentHash: "8",
     time: 1_700_000_000_000,

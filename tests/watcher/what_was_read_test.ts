@@ -19,7 +19,16 @@ const timeOf = (height: number) => START + height * 3_000;
 /** An empty block. */
 function emptyBlock(height: number): Extract<BlockAnswer, { kind: "block" }> {
   const [hash, parentHash] = [String(height), String(height - 1)];
-  const block = { height, hash, parentHash, time: timeOf(height), transactions: [], transfers: [] };
+  const parentHeight = height - 1;
+  const block = {
+    height,
+    parentHeight,
+    hash,
+    parentHash,
+    time: timeOf(height),
+    transactions: [],
+    transfers: [],
+  };
   return { kind: "block", block };
 }
 

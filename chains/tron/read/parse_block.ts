@@ -82,7 +82,13 @@ export function blockRefOf(answer: BlockHeadAnswer): BlockRef {
   if (Number.parseInt(answer.blockID.slice(0, 16), 16) !== number) {
     throw contradiction("its id is not of its height", `${number} ${answer.blockID}`);
   }
-  return { height: number, hash: answer.blockID, parentHash, time: timestamp };
+  return {
+    height: number,
+    parentHeight: number - 1,
+    hash: answer.blockID,
+    parentHash,
+    time: timestamp,
+  };
 }
 
 /**

@@ -42,7 +42,12 @@ export async function measureSigning(count: number): Promise<number> {
     spending: new SpendingLimits({}),
     now: Date.now,
   });
-  const solid = { height: 1_000, hash: "0".repeat(13) + "3e8" + "ab".repeat(24), time: Date.now() };
+  const solid = {
+    height: 1_000,
+    parentHeight: 999,
+    hash: "0".repeat(13) + "3e8" + "ab".repeat(24),
+    time: Date.now(),
+  };
   const fee = { fee: amountOf("13.4"), limit: amountOf("16") };
   const envelope = makeEnvelope("TRX", { ...solid, parentHash: "0".repeat(64) }, fee, 300_000);
   const sign = async (first: number, most: number) => {

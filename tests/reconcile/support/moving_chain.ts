@@ -24,7 +24,13 @@ export function coinOf(address: string): string {
 export function movingChain(held: Record<string, Amount>) {
   const at = { height: 10 };
   const solid = () =>
-    Promise.resolve({ height: at.height, hash: `h${at.height}`, parentHash: "", time: 0 });
+    Promise.resolve({
+      height: at.height,
+      parentHeight: at.height - 1,
+      hash: `h${at.height}`,
+      parentHash: "",
+      time: 0,
+    });
   const chain: ReconciledChain = {
     ...paperChain("TRX"),
     capabilities: { ...paperChain("TRX").capabilities, currencies: ["USDT"] },

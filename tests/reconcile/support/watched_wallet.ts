@@ -58,7 +58,13 @@ export function watchedWallet(sql: Sql) {
       const height = isRead ? said[1] : said[0];
       isWaiting = !isRead;
       isRead = false;
-      return Promise.resolve({ height, hash: `h${height}`, parentHash: "", time: 0 });
+      return Promise.resolve({
+        height,
+        parentHeight: height - 1,
+        hash: `h${height}`,
+        parentHash: "",
+        time: 0,
+      });
     };
     const balanceOf: typeof chain.balanceOf = (address, of) => {
       [isRead, isWaiting] = [true, false];
