@@ -107,6 +107,14 @@ export const ERRORS = {
     message: "{why}",
     facts: { why: "The key has ended and cannot be rotated." },
   }),
+  pair_not_served: errorRow({
+    name: "PairNotServed",
+    cause: "The installation has no node of the network, or no contract of the currency on it",
+    status: 409,
+    error: "Conflict",
+    message: "{why}",
+    facts: { why: "TRX has no contract of USDC configured here." },
+  }),
   session_expired: errorRow({
     name: "SessionExpired",
     cause: "The 15 minutes of the hosted page are over",

@@ -17,7 +17,7 @@ import {
 import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import { conflict, invalidField } from "../http/errors.ts";
+import { errorAnswer, invalidField } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
 import { adminRoute, READERS } from "../http/route.ts";
@@ -111,7 +111,7 @@ export const updatePairs = adminRoute({
     networkFeeMode: z.enum(["fixed", "dynamic"]).optional(),
   }),
   responses: { 200: { description: "The pair after the change", schema: pairSettings } },
-  errors: ["conflict"],
+  errors: ["pair_not_served"],
   handler: async ({ body, ...request }, context) => {
     const { currency, network, ...patch } = body;
     const decimals = tokenDecimals(currency, network);
@@ -122,9 +122,9 @@ export const updatePairs = adminRoute({
         return invalidField(field, message, "not_exact");
       }
     }
-    const isEnabled = patch.depositsEnabled === true || patch.withdrawalsEnabled === true;
-    if (isEnabled && lacksContract(currency, network, context)) {
-      return conflict(`${network} has no contract of ${currency} configured here.`);
+    if (patch.depositsEnabled === true || patch.withdrawalsEnabled === true) {
+      const why = whyNotServed(currency, network, context);
+      if (why !== null) return errorAnswer("pair_not_served", { why });
     }
     const audit = settingsAudit(request, "pair.set", `${currency}/${network}`, context);
     const { pair, released } = await updatePair(context.sql, { currency, network }, patch, audit);
@@ -133,14 +133,22 @@ export const updatePairs = adminRoute({
   },
 });
 
-/** True where the network is served here without a contract of the currency: nothing of it can be moved. */
-function lacksContract(
+/**
+ * The reason for which nothing of a pair can be moved here; null where it can. A merchant would be told that
+ * it is open, and every request would be refused.
+ */
+function whyNotServed(
   currency: Currency,
   network: Network,
   { chains }: Pick<ApiContext, "chains">,
-): boolean {
+): string | null {
   const chain = chains.get(network);
-  return chain !== undefined && !chain.capabilities.currencies.includes(currency);
+  if (chain === undefined) {
+    return `${network} is not served here: it needs a node and an account of the wallet.`;
+  }
+  return chain.capabilities.currencies.includes(currency)
+    ? null
+    : `${network} has no contract of ${currency} configured here.`;
 }
 
 function termsOf<P extends PairSettings>(

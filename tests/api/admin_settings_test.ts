@@ -150,30 +150,39 @@ shared(
 );
 
 shared(
-  "a pair is not enabled where its network is served without a contract of its currency",
+  "a pair is not enabled where its network is not served, or has no contract of its currency",
   async (api) => {
     const admin = await api.addKey(null, ADMIN);
     const put = (body: object) => api.call("PUT", "/api/admin/pairs", { key: admin, body });
-    const usdc = { currency: "USDC", network: "TRX" };
-    for (const side of ["depositsEnabled", "withdrawalsEnabled"]) {
-      const refused = await put({ ...usdc, [side]: true });
-      assertEquals([refused.status, refused.body], [409, {
-        error: "Conflict",
-        code: "conflict",
-        message: "TRX has no contract of USDC configured here.",
-      }]);
+    const closed = [
+      [{ currency: "USDC", network: "TRX" }, "TRX has no contract of USDC configured here."],
+      [
+        { currency: "USDT", network: "ETH" },
+        "ETH is not served here: it needs a node and an account of the wallet.",
+      ],
+    ] as const;
+    const enabled = () =>
+      api.sql`SELECT currency, network FROM book.pair WHERE deposits_enabled OR withdrawals_enabled`
+        .then((rows) => rows.map(({ currency, network }) => `${currency}/${network}`).sort());
+    const before = await enabled();
+    for (const [pair, message] of closed) {
+      for (const side of ["depositsEnabled", "withdrawalsEnabled"]) {
+        const refused = await put({ ...pair, [side]: true });
+        assertEquals([refused.status, refused.body], [409, {
+          error: "Conflict",
+          code: "pair_not_served",
+          message,
+        }]);
+      }
+      // its terms may be prepared, and it may be disabled
+      const prepared = await put({ ...pair, networkFee: "2", withdrawalsEnabled: false });
+      assertEquals([prepared.status, prepared.body.connected], [200, false]);
     }
-    // its terms may be prepared, and it may be disabled
-    const prepared = await put({ ...usdc, networkFee: "2", withdrawalsEnabled: false });
-    assertEquals([prepared.status, prepared.body.connected], [200, false]);
+    assertEquals(await enabled(), before);
     assertEquals(
       (await put({ currency: "USDT", network: "TRX", depositsEnabled: true })).status,
       200,
     );
-    const [row] = await api.sql`
-    SELECT deposits_enabled OR withdrawals_enabled AS enabled FROM book.pair
-    WHERE currency = 'USDC' AND network = 'TRX'`;
-    assertEquals(row?.enabled, false);
   },
 );
 

@@ -38,6 +38,7 @@ const PUBLISHED: Readonly<Record<string, number>> = {
   not_found: 404,
   not_manual: 409,
   outcome_unknown: 500,
+  pair_not_served: 409,
   payment_used: 409,
   payout_initiation_failed: 500,
   rate_limit_exceeded: 429,
