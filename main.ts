@@ -40,7 +40,7 @@ import { requireOwnUser } from "./app/open/signer_user.ts";
 import { refuse, refuseOpened, refuseStart, untilStopped } from "./app/open/start.ts";
 import { openAttestation } from "./app/open/wallet_attestation.ts";
 import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_clock.ts";
-import { SERVED_NETWORKS } from "./ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "./chains/families.ts";
 import { storeDuties } from "./ledger/duties.ts";
 
 /** Bound of every step of a shutdown. */

@@ -4,9 +4,10 @@
  * @module
  */
 
+import { PROFILES } from "../chains/profiles.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
 
-/** Coins that transactions are paid in. */
+/** Coins that transactions are paid in and that sources price. */
 export const COINS = ["TRX"] as const;
 /** One of {@linkcode COINS}. */
 export type Coin = (typeof COINS)[number];
@@ -19,7 +20,8 @@ export type Priced = Currency | Coin;
  * network's coin is worth nothing, so it is counted as the one it stands for.
  */
 export function coinOf(network: Network): Coin | null {
-  return network === "TRX" || network === "TRX_SHASTA" ? "TRX" : null;
+  const { symbol } = PROFILES[network].coin;
+  return COINS.find((coin) => coin === symbol) ?? null;
 }
 
 /** The worth of one unit of a currency. */

@@ -6,7 +6,8 @@
  */
 
 import { variableDocs } from "../config/variable_docs.ts";
-import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 const HEAD = `# Configuration
 
@@ -25,7 +26,7 @@ const COLUMNS = "| Name | Kind | Default | Read by | Meaning |\n|---|---|---|---
 /** The text of the page. */
 export function configurationPage(): string {
   const docs = variableDocs();
-  const [first = "TRX", ...others] = SERVED_NETWORKS;
+  const [first = null, ...others] = SERVED_NETWORKS;
   const rows = (network: Network | null) =>
     docs.filter((doc) => doc.network === network).map((doc) =>
       [

@@ -6,7 +6,8 @@
  */
 
 import { variableDocs } from "../config/variable_docs.ts";
-import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 const HEADER = `# Every variable the service reads; all are optional in development.
 # Made by: deno task env-example`;
@@ -14,7 +15,7 @@ const HEADER = `# Every variable the service reads; all are optional in developm
 /** The text of `.env.example`. */
 export function envExample(): string {
   const docs = variableDocs();
-  const [first, ...others] = SERVED_NETWORKS;
+  const [first = null, ...others] = SERVED_NETWORKS;
   const print = (network: Network | null) =>
     docs.filter((doc) => doc.network === network)
       .map((doc) => `# ${doc.text}\n# ${doc.name}=${doc.default ?? ""}`);

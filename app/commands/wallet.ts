@@ -10,7 +10,8 @@ import { openPublicWallet, publicFileText } from "../../chains/wallet/public_wal
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic } from "../../chains/wallet/unlock_wallet.ts";
 import { WalletFault } from "../../chains/wallet/secret_file.ts";
-import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { type Env, need, type Output, type Program, Refused, runProgram } from "./command.ts";
 import { closeLost, recover, showLost } from "./recover.ts";
 

@@ -6,7 +6,8 @@
 
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { type Currency, type Network, NETWORKS, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { type Currency, type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { DUTIES, dutiesOf } from "./duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { Secret } from "./secret.ts";

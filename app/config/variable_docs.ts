@@ -5,7 +5,8 @@
  */
 
 import { z } from "zod";
-import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { GENERAL, NETWORK } from "./config.ts";
 import { NEEDED as SIGNER_NEEDS } from "./signer.ts";
 

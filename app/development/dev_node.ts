@@ -7,6 +7,7 @@
 
 import { z } from "zod";
 import type { Chain } from "../../chains/chain.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import { readStored, store } from "../open/data_folder.ts";
 
 /** A development node. */
@@ -19,7 +20,8 @@ export interface DevNode {
 
 const Info = z.object({ usdt: z.string(), faucetAddress: z.string() });
 const PROBE_MS = 3_000;
-const FUNDS = [["USDT", "1000000"], ["TRX", "100000"]] as const;
+const FUNDS_USDT = "1000000";
+const FUNDS_COIN = "100000";
 
 /** Asks a node whether it is a development chain; `null` when it is not. */
 export async function probeDevNode(url: string): Promise<DevNode | null> {
@@ -41,12 +43,13 @@ export async function probeDevNode(url: string): Promise<DevNode | null> {
  * @param markFile remembers which chain was funded, because a transfer takes some blocks to show
  */
 export async function fundHotWallet(node: DevNode, chain: Chain, markFile: string): Promise<void> {
-  const { hotWallet } = chain;
+  const { hotWallet, network } = chain;
   const mark = `${node.faucetAddress} ${hotWallet}`;
   if (await readStored(markFile) === mark) return;
   await store(markFile, mark);
   if (await chain.balanceOf(hotWallet, "native") > 0n) return;
-  for (const [currency, amount] of FUNDS) {
+  const funds = [["USDT", FUNDS_USDT], [PROFILES[network].coin.symbol, FUNDS_COIN]];
+  for (const [currency, amount] of funds) {
     const response = await fetch(`${node.url}/dev/transfer`, {
       method: "POST",
       headers: { "content-type": "application/json" },

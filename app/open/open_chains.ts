@@ -1,12 +1,12 @@
 import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
-import { PUBLIC_GENESIS } from "../../chains/tron/public_genesis.ts";
-import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
-import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
+import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
+import type { OpenChain, SignerNetwork } from "../../chains/family.ts";
+import { PROFILES, type TokenContracts } from "../../chains/profiles.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
 import { verifiedFirst } from "../../chains/verified_chain.ts";
 import { openPublicWallet, type PublicWallet } from "../../chains/wallet/public_wallet.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { Config } from "../config/config.ts";
 import { readCredentials } from "../development/demo_accounts.ts";
@@ -14,20 +14,6 @@ import { type DevNode, fundHotWallet, probeDevNode } from "../development/dev_no
 import { WorkerUnavailable } from "../workers/worker_client.ts";
 import { startDevChainInWorker } from "../workers/worker_dev_chain.ts";
 import { readStored, store } from "./data_folder.ts";
-
-/** Networks whose adapter exists. */
-export const TRON_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
-type TronNetwork = (typeof TRON_NETWORKS)[number];
-
-/** Lifetime of the service's transactions in block time: short enough to prove expiry soon. */
-export const LIFETIME_MS = 5 * 60_000;
-const DEV_LIFETIME_MS = 30_000;
-/** A third of the time between two blocks of TRON. */
-const LEAST_BLOCK_MS = 1_000;
-/** The fee limit of one transaction, in sun: 150 TRX. */
-export const FEE_LIMIT_SUN = 150_000_000;
-/** The signer refuses when block time is further behind its clock: a node that lies or hangs. */
-export const CLOCK_TOLERANCE_MS = 10 * 60_000;
 
 /** The chains of this node. */
 export interface Chains {
@@ -56,7 +42,7 @@ export class UnusableChain extends Error {
 }
 
 /**
- * Opens every configured network; in development the TRON networks without nodes get a development
+ * Opens every configured network; in development those without nodes get a development
  * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
  * its first use, and its absence is seen in the service's health.
  *
@@ -69,7 +55,7 @@ export async function openChains(
   wallet: PublicWallet,
 ): Promise<Chains> {
   const results = await Promise.allSettled(
-    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network)),
+    SERVED_NETWORKS.map((network) => openNetwork(config, wallet, network)),
   );
   const open = results.flatMap((result) =>
     result.status === "fulfilled" && result.value !== null ? [result.value] : []
@@ -104,7 +90,7 @@ export function rehearses(
 async function openNetwork(
   config: Config,
   wallet: PublicWallet,
-  network: TronNetwork,
+  network: Network,
 ): Promise<OpenNetwork | null> {
   const account = wallet.networks[network];
   const settings = config.networks[network];
@@ -127,40 +113,39 @@ async function openNetwork(
       );
     }
     const contracts = contractsOf(config, network, dev);
-    const lifetimeMs = dev === null ? LIFETIME_MS : DEV_LIFETIME_MS;
-    const apiKey = settings.nodeApiKey?.reveal();
-    const tron = createTronChain({
+    const family = familyOf(network);
+    const isDevelopment = dev !== null;
+    const lifetimeMs = family.terms[isDevelopment ? "developmentLifetimeMs" : "lifetimeMs"];
+    const feeCap = amountOf(PROFILES[network].defaults.feeCap);
+    const open = await family.open({
       network,
       nodeUrls,
-      ...(apiKey === undefined ? {} : { apiKey }),
+      apiKey: settings.nodeApiKey?.reveal(),
       contracts,
       depositXpub: account.depositXpub,
       hotWallet: account.hotWallet,
-      lifetimeMs,
-      highestFeeLimitSun: FEE_LIMIT_SUN,
-      checksIdentity: true,
-      ...(dev === null ? { leastBlockMs: LEAST_BLOCK_MS } : {}),
-      ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
-      ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
+      dailyCalls: settings.dailyCalls ?? undefined,
+      callsPerSecond: settings.callsPerSecond ?? undefined,
+      making: { lifetimeMs, feeCap, isDevelopment },
     });
     // a development chain behind a proxy looks like any other node, but for its first block
     if (config.environment !== "development" && !isRehearsal) {
-      tron.nodes.expect(PUBLIC_GENESIS[network]);
+      open.nodes.expect(PROFILES[network].identity);
     }
     // an embedded chain has funded the hot wallet in its first block
     if (dev !== null && own === null) {
-      await fundHotWallet(dev, tron, `${config.dataDir}/dev-chain-${network}.funded`);
+      await fundHotWallet(dev, open, `${config.dataDir}/dev-chain-${network}.funded`);
     }
     return {
-      chain: await checked(tron),
-      nodes: tron.nodes,
+      chain: await checked(open),
+      nodes: open.nodes,
       dev,
       signerNetwork: {
         network,
         contracts,
         longestLifetimeMs: lifetimeMs,
-        highestFeeLimitSun: FEE_LIMIT_SUN,
-        clockToleranceMs: dev === null ? CLOCK_TOLERANCE_MS : null,
+        feeCap,
+        clockToleranceMs: isDevelopment ? null : family.terms.clockToleranceMs,
       },
       stop: own?.stop ?? null,
     };
@@ -171,14 +156,14 @@ async function openNetwork(
 }
 
 /** The chain once it is checked; when it cannot be reached now, one that is checked before use. */
-async function checked(tron: TronChain): Promise<Chain> {
-  const chain = verifiedFirst(tron);
+async function checked(open: OpenChain): Promise<Chain> {
+  const chain = verifiedFirst(open);
   try {
     await chain.solid();
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     logEvent("chain.unreached", {
-      network: tron.network,
+      network: open.network,
       error,
     });
   }
@@ -188,13 +173,12 @@ async function checked(tron: TronChain): Promise<Chain> {
 /** The token contracts of a network: configured, a development chain's own, or the well-known ones. */
 export function contractsOf(config: Config, network: Network, dev: DevNode | null): TokenContracts {
   const { USDT, USDC } = config.networks[network].contracts;
-  const known: TokenContracts = network === "TRX" || network === "TRX_SHASTA"
-    ? PUBLIC_CONTRACTS[network]
-    : {};
+  const known = PROFILES[network].contracts;
   const usdt = USDT ?? dev?.usdt ?? known.USDT;
+  const usdc = USDC ?? (dev === null ? known.USDC : undefined);
   return {
     ...(usdt === undefined ? {} : { USDT: usdt }),
-    ...(USDC === null ? {} : { USDC }),
+    ...(usdc === undefined ? {} : { USDC: usdc }),
   };
 }
 
@@ -246,7 +230,7 @@ export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network,
     : null;
   const wallet = await openPublicWallet(config.walletFile ?? `${config.dataDir}/wallet.json`);
   const chains = new Map<Network, Chain>();
-  for (const network of TRON_NETWORKS) {
+  for (const network of SERVED_NETWORKS) {
     const settings = config.networks[network];
     const account = wallet.networks[network];
     const embedded = credentials?.chains[network]?.url;
@@ -254,14 +238,13 @@ export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network,
       ? settings.nodeUrls
       : [embedded];
     if (account === undefined || nodeUrls.length === 0) continue;
-    const apiKey = settings.nodeApiKey?.reveal();
     chains.set(
       network,
-      createTronChain({
+      await familyOf(network).open({
         network,
         nodeUrls,
-        ...(apiKey === undefined ? {} : { apiKey }),
-        ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
+        apiKey: settings.nodeApiKey?.reveal(),
+        callsPerSecond: settings.callsPerSecond ?? undefined,
         contracts: contractsOf(config, network, await probeDevNode(nodeUrls[0] ?? "")),
         depositXpub: account.depositXpub,
         hotWallet: account.hotWallet,

@@ -10,7 +10,7 @@ import { LastingFailure } from "../../chains/signer/lasting_failure.ts";
 import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
-import { createTronTransferBuilder } from "../../chains/tron/pay/transfer_builder.ts";
+import { familyOf } from "../../chains/families.ts";
 import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
@@ -75,6 +75,9 @@ export async function openSigner(
   settings: SignerSettings,
   state: SignerState,
 ): Promise<OpenSigner> {
+  const builders = await Promise.all(
+    settings.networks.map((one) => familyOf(one.network).builder(one)),
+  );
   const keys = await unlockWallet(
     settings.walletFile,
     await readPassphraseFile(settings.passphraseFile),
@@ -94,7 +97,7 @@ export async function openSigner(
     signer: createSigner({
       keys,
       intents,
-      builders: settings.networks.map(createTronTransferBuilder),
+      builders,
       ...(settings.coldAddresses === undefined ? {} : { coldAddresses: settings.coldAddresses }),
       spending,
       ...(persistSpent === undefined ? {} : { persistSpent }),

@@ -1,6 +1,7 @@
 import type { Signer } from "../../chains/signer.ts";
 import type { ColdAddresses, Limit, Limits } from "../../chains/signer/signing_rules.ts";
-import { type SignerNetwork, signerPermissions } from "../../chains/signer/signer_settings.ts";
+import type { SignerNetwork } from "../../chains/family.ts";
+import { signerPermissions } from "../../chains/signer/signer_settings.ts";
 import { createSocketSigner, type SignerWallet } from "../../chains/signer/socket_client.ts";
 import { fingerprintOf } from "../../chains/wallet/public_wallet.ts";
 import { databaseAccess } from "../../ledger/database/database_url.ts";

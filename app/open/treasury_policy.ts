@@ -3,8 +3,8 @@ import type { FeeTerms } from "../../actors/treasury/fee_board.ts";
 import type { ColdPolicy, HotLevels, TreasuryPolicy } from "../../actors/treasury/treasury_deps.ts";
 import type { SecondNode } from "../../actors/watcher/second_node.ts";
 import type { Chain } from "../../chains/chain.ts";
-import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
-import { createTronChain } from "../../chains/tron/tron_chain.ts";
+import { familyOf } from "../../chains/families.ts";
+import type { SignerNetwork } from "../../chains/family.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -69,7 +69,7 @@ async function makePolicy(
     depositProofAbove: depositsAbove,
     second: proof === null ? null : {
       above: amountOf(proof.above),
-      nodes: proof.nodeUrls.map((url) => secondNode(sources, chain, url)),
+      nodes: await Promise.all(proof.nodeUrls.map((url) => secondNode(sources, chain, url))),
     },
     low: { native: amountOf(low.coin), USDT: amountOf(low.USDT), USDC: amountOf(low.USDC) },
     cold,
@@ -77,18 +77,18 @@ async function makePolicy(
 }
 
 /** A node that is asked by itself: no other node's answer may stand in for it. */
-function secondNode(
+async function secondNode(
   { wallet, signerNetworks }: PolicySources,
   { network, hotWallet }: Chain,
   url: string,
-): SecondNode {
+): Promise<SecondNode> {
   const account = wallet.networks[network];
   const known = signerNetworks.find((one) => one.network === network);
   if (account === undefined || known === undefined) {
     throw new Error(`Cannot ask a second node as the network is not open: ${network}`);
   }
   const { contracts } = known;
-  const chain = createTronChain({
+  const chain = await familyOf(network).open({
     network,
     nodeUrls: [url],
     contracts,

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/money/pair.ts";
-import type { TokenContracts } from "../tron/token_contracts.ts";
+import type { SignerNetwork } from "../family.ts";
 import type { ColdAddresses, Limits } from "./signing_rules.ts";
 
 /** The PostgreSQL client looks for its defaults under these names and fails where it may not. */
@@ -43,18 +42,6 @@ export function signerPermissions(
     sys: false,
     import: false,
   };
-}
-
-/** A TRON network the worker signs for. */
-export interface SignerNetwork {
-  readonly network: Network;
-  readonly contracts: TokenContracts;
-  /** The longest a transaction may live past its reference block, in milliseconds. */
-  readonly longestLifetimeMs: number;
-  /** The most one transaction may burn, in sun. */
-  readonly highestFeeLimitSun: number;
-  /** Milliseconds by which block time may be behind the wall clock; `null`: any distance. */
-  readonly clockToleranceMs: number | null;
 }
 
 /** Settings of a signer, in a worker or in a process of its own. */

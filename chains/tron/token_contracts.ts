@@ -7,6 +7,7 @@
 
 import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
+import type { TokenContracts } from "../profiles.ts";
 import { addressToHex } from "./address.ts";
 
 /** TRX has 6 decimals; its smallest unit is the sun. */
@@ -16,18 +17,6 @@ export const TRX_DECIMALS = 6;
 export function sunAmount(count: number): Amount {
   return fromTokenUnits(BigInt(count), TRX_DECIMALS);
 }
-
-/** Token contracts by currency, base58check; a currency without one is not supported. */
-export type TokenContracts = Readonly<Partial<Record<Currency, string>>>;
-
-/** Published contracts of the public networks, for configuration defaults. */
-export const PUBLIC_CONTRACTS = {
-  // TRX: tether.to and developers.tron.network. USDC is left out: its issuer stopped minting it
-  // on TRON in February 2024.
-  TRX: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
-  // The token of developers.tron.network's TRC-20 tutorial.
-  TRX_SHASTA: { USDT: "TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs" },
-} as const satisfies Record<string, TokenContracts>;
 
 /**
  * Configured contracts as `[currency, 42 hex digits]`.

@@ -10,11 +10,11 @@ import { type Currency, type Network, tokenDecimals } from "../../ledger/money/p
 import type { Asset, Chain, Checkpoint } from "../chain.ts";
 import type { FeeEstimate, GasPort } from "../fees.ts";
 import { depositBranch } from "../deposit_branch.ts";
-import type { NetworkNodes } from "../node_state.ts";
-import { NewestPlace } from "../nodes/believed_nodes.ts";
+import type { OpenChain, SingleNode } from "../family.ts";
+import { ChainIdentity, NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
-import type { Verifiable } from "../verified_chain.ts";
+import type { TokenContracts } from "../profiles.ts";
 import {
   addressFromLogHex,
   addressOfPublicKey,
@@ -39,10 +39,10 @@ import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_bloc
 import { readFrom } from "./read/read_from.ts";
 import { readTransaction, tronTransactionId } from "./read/read_transaction.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
-import { contractEntries, sunAmount, type TokenContracts } from "./token_contracts.ts";
+import { contractEntries, sunAmount } from "./token_contracts.ts";
 
 /** Header of public providers; see {@linkcode TronChainOptions.apiKey}. */
-export const API_KEY_HEADER = "tron-pro-api-key";
+const API_KEY_HEADER = "tron-pro-api-key";
 const DEFAULT_LIFETIME_MS = 5 * 60 * 1000;
 const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
@@ -80,8 +80,7 @@ export interface TronChainOptions {
 }
 
 /** A {@linkcode Chain} with the members that only its composition root and metrics need. */
-export interface TronChain extends Verifiable {
-  readonly nodes: NetworkNodes;
+export interface TronChain extends OpenChain {
   /** Running totals of Transfer events that are no money. */
   readonly ignored: Readonly<IgnoredTransfers>;
   /**
@@ -216,6 +215,19 @@ function poolOf(options: TronChainOptions): NodePool {
   );
   const totalTimeoutMs = options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
   return new NodePool(nodes, { totalTimeoutMs, blockAt: tronBlockAt, checksIdentity });
+}
+
+/**
+ * Id of the first block, as one node has it; null where it does not serve that.
+ *
+ * @throws {ChainUnavailable} when it does not answer
+ */
+export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promise<string | null> {
+  const { apiKey, ...address } = node;
+  const identity = new ChainIdentity(tronBlockAt);
+  const header = apiKey === undefined ? undefined : { header: API_KEY_HEADER, value: apiKey };
+  await identity.require(new ChainNode({ ...address, apiKey: header }), signal);
+  return identity.genesis;
 }
 
 /**

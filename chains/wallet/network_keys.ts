@@ -18,8 +18,8 @@ import { HDKey } from "@scure/bip32";
 import { mnemonicToSeed } from "@scure/bip39";
 import type { Network } from "../../ledger/money/pair.ts";
 import { depositBranch } from "../deposit_branch.ts";
+import { familyOf } from "../families.ts";
 import type { SigningKey } from "../signer.ts";
-import { addressOfPublicKey } from "../tron/address.ts";
 import type { PublicAccount } from "./wallet_file.ts";
 
 /** Place of a network's two accounts. */
@@ -56,11 +56,6 @@ export function hotWalletPath(network: Network): string {
   return `m/44'/${coinType}'/${hot}'/0/0`;
 }
 
-/** Addresses of public keys by coin type; a network whose type is missing cannot be put into a wallet yet. */
-const ENCODERS: ReadonlyMap<number, (publicKey: Uint8Array) => string> = new Map([
-  [195, addressOfPublicKey],
-]);
-
 /**
  * The encoder of a network.
  *
@@ -68,9 +63,7 @@ const ENCODERS: ReadonlyMap<number, (publicKey: Uint8Array) => string> = new Map
  * @throws {TypeError} when wallets cannot hold that network yet
  */
 export function addressEncoder(network: Network): (publicKey: Uint8Array) => string {
-  const encoder = ENCODERS.get(ACCOUNT_PATHS[network].coinType);
-  if (encoder !== undefined) return encoder;
-  throw new TypeError(`Cannot derive addresses as the network has no wallet support: ${network}`);
+  return familyOf(network).encodeAddress;
 }
 
 /** Which of a network's wallets: the hot wallet, or the deposit address with an index. */

@@ -23,12 +23,6 @@ export const NETWORKS = [
 /** One of {@linkcode NETWORKS} (the interface calls it NetworkSymbol). */
 export type Network = (typeof NETWORKS)[number];
 
-/**
- * The networks that an adapter exists for. The others are part of the interface, where their pairs are
- * closed; their settings are refused, as nothing would be done with them.
- */
-export const SERVED_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
-
 /** One segment of money. */
 export interface Pair {
   readonly currency: Currency;

@@ -21,7 +21,7 @@ const EXPORT =
   /^export\s+(?:declare\s+|abstract\s+|async\s+)*(function\*?|class|const|let|interface|type|enum)\s+(\w+)/gm;
 const IMPORT =
   /\b(?:import|export)\s+(?:type\s+)?(\{[^}]*\}|\*(?:\s+as\s+\w+)?)\s*from\s*"([^"]+)"/g;
-const LATE = /(?:\{([^}]*)\}\s*=\s*)?await\s+import\(\s*"([^"]+)"/g;
+const LATE = /(?:\{([^{}]*)\}\s*=\s*)?await\s+import\(\s*"([^"]+)"/g;
 
 /** Names that files import from others, as `path name`; `path *` where all are. */
 function imported(files: readonly SourceFile[]): ReadonlySet<string> {

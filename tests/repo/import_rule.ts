@@ -13,8 +13,9 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   { of: /^(tests|bench)\//, may: /^/, in: "anything" },
   {
     of: /^app\/config\//,
-    may: /^(app\/config\/|ledger\/money\/|ledger\/database\/database_url\.ts$)/,
-    in: "app/config, ledger/money and ledger/database/database_url.ts",
+    may:
+      /^(app\/config\/|ledger\/money\/|ledger\/database\/database_url\.ts$|chains\/(families|profiles)\.ts$)/,
+    in: "app/config, ledger/money, the lists of chains and ledger/database/database_url.ts",
   },
   { of: /^(main\.ts$|app\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
   { of: /^client\//, may: /^client\//, in: "client" },
@@ -22,18 +23,18 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   { of: /^devchain\//, may: /^(devchain\/|ledger\/money\/)/, in: "devchain and ledger/money" },
   {
     of: /^api\//,
-    may: /^(api\/|actors\/|ledger\/|rates\/|webhooks\/|chains\/[^/]+\.ts$|deno\.json$)/,
+    may: /^(api\/|actors\/|ledger\/|rates\/|webhooks\/|chains\/(?!families)[^/]+\.ts$|deno\.json$)/,
     in:
       "api, actors, ledger, rates, webhooks, the ports in chains/*.ts and deno.json (the version)",
   },
   {
     of: /^rates\//,
-    may: /^(rates\/|ledger\/money\/)/,
-    in: "rates and ledger/money",
+    may: /^(rates\/|ledger\/money\/|chains\/profiles\.ts$)/,
+    in: "rates, ledger/money and the profiles of chains",
   },
   {
     of: /^actors\//,
-    may: /^(actors\/|ledger\/|webhooks\/|chains\/[^/]+\.ts$)/,
+    may: /^(actors\/|ledger\/|webhooks\/|chains\/(?!families)[^/]+\.ts$)/,
     in: "actors, ledger, webhooks and the ports in chains/*.ts",
   },
   { of: /^log\//, may: /^log\//, in: "log" },
@@ -51,22 +52,28 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   {
     // The wallet shows addresses of every chain.
     of: /^chains\/wallet\//,
-    may: /^(chains\/wallet\/|chains\/([^/]+\/address|[^/]+)\.ts$|ledger\/money\/)/,
-    in: "the wallet, chains' addresses and ports and ledger/money",
+    may: /^(chains\/wallet\/|chains\/[^/]+\.ts$|ledger\/money\/)/,
+    in: "the wallet, the ports in chains and ledger/money",
+  },
+  {
+    // The one list of families; every other port is below them.
+    of: /^chains\/families\.ts$/,
+    may: /^(chains\/(\w+\/family|[^/]+)\.ts$|ledger\/money\/)/,
+    in: "families of chains, the ports in chains and ledger/money",
   },
   {
     of: /^chains\/nodes\//,
-    may: /^(chains\/nodes\/|chains\/[^/]+\.ts$|ledger\/money\/)/,
+    may: /^(chains\/nodes\/|chains\/(?!families)[^/]+\.ts$|ledger\/money\/)/,
     in: "chains/nodes, the ports in chains and ledger/money",
   },
   ...["evm", "solana", "tron"].map((folder) => ({
     of: new RegExp(`^chains/${folder}/`),
-    may: new RegExp(`^(chains/(${folder}|nodes)/|chains/[^/]+\\.ts$|ledger/money/)`),
+    may: new RegExp(`^(chains/(${folder}|nodes)/|chains/(?!families)[^/]+\\.ts$|ledger/money/)`),
     in: `chains/${folder}, chains/nodes, the ports in chains and ledger/money`,
   })),
   {
     of: /^chains\//,
-    may: /^(chains\/[^/]+\.ts$|ledger\/money\/)/,
+    may: /^(chains\/(?!families)[^/]+\.ts$|ledger\/money\/)/,
     in: "the ports in chains/*.ts and ledger/money",
   },
 ];

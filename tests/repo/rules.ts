@@ -150,7 +150,7 @@ export const RULES: readonly Rule[] = [
     check: ban({
       files: PRODUCT,
       except:
-        /^(chains\/(wallet\/|deposit_branch\.ts$|tron\/tron_chain\.ts$)|app\/open\/(open_chains|treasury_policy)\.ts$)/,
+        /^(chains\/(wallet\/|deposit_branch\.ts$|family\.ts$|tron\/tron_chain\.ts$)|app\/open\/(open_chains|treasury_policy)\.ts$)/,
       view: "text",
       pattern: /\w*xpub\w*/i,
       use: "Chain.deriveAddress; the key is in no log and no answer",

@@ -6,7 +6,7 @@ import { loadConfig } from "../../app/config/config.ts";
 import { openChains, UnusableChain } from "../../app/open/open_chains.ts";
 import { storeNodes } from "../../app/open/store_nodes.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { PUBLIC_GENESIS } from "../../chains/tron/public_genesis.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import { storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
 import { testDatabase } from "../support/database.ts";
 import { testNeeding } from "../support/permissions.ts";
@@ -137,7 +137,7 @@ test("a development chain behind a proxy that hides what it is has the wrong fir
   const chains = await openChains(staging(`http://127.0.0.1:${proxy.addr.port}`), wallet);
   try {
     const nodes = chains.nodes.get("TRX");
-    assertEquals(nodes?.genesis, PUBLIC_GENESIS.TRX);
+    assertEquals(nodes?.genesis, PROFILES.TRX.identity);
     assertEquals(nodes?.states.map(({ state }) => state), ["wrong-chain"]);
     await assertRejects(async () => await chains.chains.get("TRX")?.solid(), ChainUnavailable);
     // and a database that has read another chain is refused

@@ -3,7 +3,7 @@ import { openSignedJournal, type SignedJournal } from "../../chains/signer/signe
 import type { StoredSignature } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { LIFETIME_MS } from "../../app/open/open_chains.ts";
+import { TRON } from "../../chains/tron/family.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { envelopeAt, openDesk, refusalOf, signedOf, START } from "./support/desk.ts";
 
@@ -222,7 +222,7 @@ test("a payment that is signed anew after its expiry is remembered as that", () 
     const journal = await openSignedJournal(folder);
     const desk = deskOn(journal);
     const first = signedOf(await desk.ask(START - 60_000));
-    desk.now = START + LIFETIME_MS + 60_000;
+    desk.now = START + TRON.terms.lifetimeMs + 60_000;
     const second = signedOf(await desk.ask(first.expiresAt));
     journal.close();
     const again = deskOn(await openSignedJournal(folder));

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { SignedMemory } from "../../chains/signer/signed_memory.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { LIFETIME_MS } from "../../app/open/open_chains.ts";
+import { TRON } from "../../chains/tron/family.ts";
 import { openDesk, OWN, refusalOf, signedOf, START } from "./support/desk.ts";
 
 const SECOND = 1_000;
@@ -65,11 +65,11 @@ Deno.test("a signature that is over by the clock, but not by the chain, is given
 Deno.test("where blocks are made on demand, the chain alone ends a signature", async () => {
   const desk = openDesk({}, null);
   const first = signedOf(await desk.ask(5_000_000));
-  desk.now += 10 * LIFETIME_MS;
+  desk.now += 10 * TRON.terms.lifetimeMs;
   assertEquals(signedOf(await desk.ask(first.expiresAt - 1)), first);
   const second = signedOf(await desk.ask(first.expiresAt));
   assertNotEquals(second.txid, first.txid);
-  assertEquals(signedOf(await desk.ask(START * 2)).expiresAt, START * 2 + LIFETIME_MS);
+  assertEquals(signedOf(await desk.ask(START * 2)).expiresAt, START * 2 + TRON.terms.lifetimeMs);
 });
 
 Deno.test("a kind that changed after it was signed is not signed again while that lives", async () => {
@@ -95,7 +95,7 @@ Deno.test("no live signature is forgotten to make room for others", async () => 
   assertStringIncludes(full ?? "", "over-limit: Cannot sign out_3 as too many signatures");
   assertEquals(signedOf(await desk.ask(START + 3 * SECOND, "out_1")), first);
   // a block that has passed them makes room
-  desk.now = START + LIFETIME_MS + 60 * SECOND;
+  desk.now = START + TRON.terms.lifetimeMs + 60 * SECOND;
   assert(refusalOf(await desk.ask(desk.now - 57 * SECOND, "out_3")) !== null);
   signedOf(await desk.ask(desk.now - 57 * SECOND, "out_3"));
 });

@@ -18,7 +18,7 @@ const SETTINGS: ProcessSettings = {
     network: "TRX",
     contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
     longestLifetimeMs: 300_000,
-    highestFeeLimitSun: 150_000_000,
+    feeCap: amountOf("150"),
     clockToleranceMs: 600_000,
   }],
   limits: { "USDT/TRX": { perTransaction: amountOf("0.000001"), perDay: amountOf("12.5") } },

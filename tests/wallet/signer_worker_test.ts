@@ -47,7 +47,7 @@ test("the service's own worker signs what the database says, with its few permis
       network: "TRX",
       contracts: { USDT },
       longestLifetimeMs: 60_000,
-      highestFeeLimitSun: 150_000_000,
+      feeCap: amountOf("150"),
       clockToleranceMs: null,
     }],
     limits: { "USDT/TRX": { perTransaction: amountOf("12.5"), perDay: amountOf("13") } },

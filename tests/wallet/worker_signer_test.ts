@@ -56,7 +56,7 @@ async function setUp(
       network: "TRX",
       contracts: { USDT },
       longestLifetimeMs: 60_000,
-      highestFeeLimitSun: 150_000_000,
+      feeCap: amountOf("150"),
       clockToleranceMs: null,
     }],
   };

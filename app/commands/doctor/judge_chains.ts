@@ -1,8 +1,7 @@
-import { isTronAddress } from "../../../chains/tron/address.ts";
-import { PUBLIC_GENESIS } from "../../../chains/tron/public_genesis.ts";
-import { PUBLIC_CONTRACTS, type TokenContracts } from "../../../chains/tron/token_contracts.ts";
+import { familyOf, SERVED_NETWORKS } from "../../../chains/families.ts";
+import { PROFILES } from "../../../chains/profiles.ts";
 import type { Config } from "../../config/config.ts";
-import { CURRENCIES, type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
+import { CURRENCIES, type Network } from "../../../ledger/money/pair.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
 import { rehearses } from "../../open/open_chains.ts";
 import { byHand, type Finding, missing, ok, orWell, unknown } from "./finding.ts";
@@ -20,7 +19,7 @@ export function judgeChains(
   const networks = openNetworks(config);
   if (networks.length === 0) {
     return [
-      missing("nodes", "no network has any", "TRX_NODE_URLS=https://..."),
+      missing("nodes", "no network has any", `${SERVED_NETWORKS[0]}_NODE_URLS=https://...`),
       unknown("contracts", "no network is open"),
       unknown("proof nodes", "no network is open"),
       unknown("cold wallet", "no network is open"),
@@ -111,18 +110,12 @@ function isRight(
   isRehearsal: boolean,
 ): boolean {
   if (isRehearsal) return found === (kept.get(network) ?? found);
-  const wanted = Object.entries(PUBLIC_GENESIS).find(([name]) => name === network)?.[1];
-  return found === wanted && found === (kept.get(network) ?? found);
-}
-
-/** The issuers' own contracts, of the public networks. */
-function knownContracts(network: Network): TokenContracts {
-  return network === "TRX" || network === "TRX_SHASTA" ? PUBLIC_CONTRACTS[network] : {};
+  return found === PROFILES[network].identity && found === (kept.get(network) ?? found);
 }
 
 /** A token of another contract is credited as if it were the real one. */
 function contractFaults(network: Network, config: Config): readonly Finding[] {
-  const known = knownContracts(network);
+  const known = PROFILES[network].contracts;
   return CURRENCIES.flatMap((currency): readonly Finding[] => {
     const set = config.networks[network].contracts[currency];
     if (set === null || set === known[currency]) return [];
@@ -151,11 +144,13 @@ function coldFaults(
   if (coldAddress === null) {
     return fault(`${name} is not set: all money stays in the hot wallet`);
   }
-  if (!isTronAddress(coldAddress)) return fault(`${name} is no address of ${network}`);
+  if (!familyOf(network).isAddress(coldAddress)) {
+    return fault(`${name} is no address of ${network}`);
+  }
   if (wallet.ok && wallet.value.wallet.networks[network]?.hotWallet === coldAddress) {
     return fault(`${name} is the hot wallet`, "an address of keys that are not on these machines");
   }
-  const known = knownContracts(network);
+  const known = PROFILES[network].contracts;
   const token = CURRENCIES.find((currency) =>
     coldAddress === (contracts[currency] ?? known[currency])
   );

@@ -1,3 +1,4 @@
+import { COINS } from "../../../rates/rates.ts";
 import type { Facts } from "./facts.ts";
 import { type Finding, missing, ok } from "./finding.ts";
 
@@ -11,7 +12,7 @@ export function judgeRates({ rates }: Pick<Facts, "rates">): Finding {
   const silent = rates.flatMap(({ name, dollars }) =>
     dollars.ok ? [] : [`${name}: ${dollars.reason}`]
   );
-  const lacking = (["USDT", "TRX"] as const).filter((priced) =>
+  const lacking = (["USDT", ...COINS] as const).filter((priced) =>
     rates.filter(({ prices, dollars }) => dollars.ok && prices.includes(priced)).length < LEAST
   );
   const told = silent.length === 0 ? "" : `; ${silent.join("; ")}`;

@@ -7,7 +7,8 @@ import {
   readServer,
   readSignerRoles,
 } from "../../../ledger/database/read_installation.ts";
-import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
+import { SERVED_NETWORKS } from "../../../chains/families.ts";
+import type { Network } from "../../../ledger/money/pair.ts";
 import { listOtherSecrets, sampleSecret } from "../../../ledger/outbox/kept_secrets.ts";
 import { readEnvironment } from "../../../ledger/installation.ts";
 import { newestReports } from "../../../ledger/reconcile/reports.ts";

@@ -1,8 +1,5 @@
-import { ChainIdentity } from "../../../chains/nodes/believed_nodes.ts";
-import { ChainNode } from "../../../chains/nodes/node.ts";
-import { API_KEY_HEADER } from "../../../chains/tron/tron_chain.ts";
-import { tronBlockAt } from "../../../chains/tron/read/read_blocks.ts";
-import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
+import { familyOf, SERVED_NETWORKS } from "../../../chains/families.ts";
+import type { Network } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
 import { isThisMachine } from "../../config/treasury.ts";
 import { look, type NodeFacts } from "./facts.ts";
@@ -15,10 +12,8 @@ export async function seeNodes(config: Config): Promise<readonly NodeFacts[]> {
   const asked = SERVED_NETWORKS.flatMap((network) => {
     const { nodeUrls, nodeApiKey, treasury } = config.networks[network];
     return [
-      ...nodeUrls.map((url) => seeNode(network, "NODE_URLS", url, nodeApiKey?.reveal() ?? null)),
-      ...(treasury.proof?.nodeUrls ?? []).map((url) =>
-        seeNode(network, "PROOF_NODE_URLS", url, null)
-      ),
+      ...nodeUrls.map((url) => seeNode(network, "NODE_URLS", url, nodeApiKey?.reveal())),
+      ...(treasury.proof?.nodeUrls ?? []).map((url) => seeNode(network, "PROOF_NODE_URLS", url)),
     ];
   });
   return await Promise.all(asked);
@@ -28,21 +23,14 @@ async function seeNode(
   network: Network,
   list: string,
   text: string,
-  apiKey: string | null,
+  apiKey?: string,
 ): Promise<NodeFacts> {
   const url = new URL(text);
-  const genesis = await look(BOUND_MS, async (signal) => {
-    const identity = new ChainIdentity(tronBlockAt);
-    await identity.require(
-      new ChainNode({
-        url: text,
-        requestTimeoutMs: BOUND_MS,
-        ...(apiKey === null ? {} : { apiKey: { header: API_KEY_HEADER, value: apiKey } }),
-      }),
-      signal,
-    );
-    return identity.genesis;
-  });
+  const genesis = await look(
+    BOUND_MS,
+    (signal) =>
+      familyOf(network).identityOf({ url: text, apiKey, requestTimeoutMs: BOUND_MS }, signal),
+  );
   return {
     network,
     variable: `${network}_${list}`,

@@ -33,7 +33,7 @@ const schema = z.strictObject({
     network: z.enum(NETWORKS),
     contracts: z.strictObject({ USDT: contract, USDC: contract }),
     longestLifetimeMs: z.int().positive(),
-    highestFeeLimitSun: z.int().positive(),
+    feeCap: amount,
     clockToleranceMs: z.int().positive().nullable(),
   })),
   limits: z.record(

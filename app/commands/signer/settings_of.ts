@@ -1,14 +1,11 @@
 import { dirname, resolve } from "node:path";
+import { familyOf, SERVED_NETWORKS } from "../../../chains/families.ts";
+import { PROFILES } from "../../../chains/profiles.ts";
 import { requireOwnerOnly } from "../../../chains/wallet/secret_file.ts";
+import { amountOf } from "../../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
-import {
-  CLOCK_TOLERANCE_MS,
-  contractsOf,
-  FEE_LIMIT_SUN,
-  LIFETIME_MS,
-  TRON_NETWORKS,
-} from "../../open/open_chains.ts";
+import { contractsOf } from "../../open/open_chains.ts";
 import { openConfiguredWallet } from "../../open/open_wallet.ts";
 import { coldAddressesOf, limitsOf } from "../../open/service_signer.ts";
 import type { ProcessSettings } from "./process_settings.ts";
@@ -35,7 +32,7 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new Error(`Cannot sign as WALLET_PASSPHRASE_FILE names no file: ${passphraseFile}`);
   }
-  const networks = TRON_NETWORKS.filter((network) => wallet.networks[network] !== undefined)
+  const networks = SERVED_NETWORKS.filter((network) => wallet.networks[network] !== undefined)
     .map((network) => ({ network, contracts: contractsOf(config, network, null) }));
   const faults = uncapped(config, networks);
   if (faults.length > 0) throw new Error(`Cannot sign without caps:\n  ${faults.join("\n  ")}`);
@@ -43,17 +40,20 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
   await Deno.mkdir(stateDir, { recursive: true, mode: 0o700 });
   await makeSocketFolder(dirname(socket), group);
   // a development chain makes blocks on demand, at any time
-  const clockToleranceMs = config.environment === "development" ? null : CLOCK_TOLERANCE_MS;
+  const isDevelopment = config.environment === "development";
   return {
     databaseUrl: databaseUrl.reveal(),
     walletFile: resolve(walletFile),
     passphraseFile: resolve(passphraseFile),
-    networks: networks.map((one) => ({
-      ...one,
-      longestLifetimeMs: LIFETIME_MS,
-      highestFeeLimitSun: FEE_LIMIT_SUN,
-      clockToleranceMs,
-    })),
+    networks: networks.map((one) => {
+      const { lifetimeMs, clockToleranceMs } = familyOf(one.network).terms;
+      return {
+        ...one,
+        longestLifetimeMs: lifetimeMs,
+        feeCap: amountOf(PROFILES[one.network].defaults.feeCap),
+        clockToleranceMs: isDevelopment ? null : clockToleranceMs,
+      };
+    }),
     limits: limitsOf(config),
     coldAddresses: coldAddressesOf(config),
     socket,

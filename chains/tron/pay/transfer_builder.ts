@@ -9,9 +9,10 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { formatAmount, isExactIn, toTokenUnits } from "../../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { Asset, Envelope } from "../../chain.ts";
+import type { TokenContracts } from "../../profiles.ts";
 import type { Intent, TransferBuilder } from "../../signer.ts";
 import { addressToHex, isTronAddress } from "../address.ts";
-import { contractEntries, type TokenContracts, TRX_DECIMALS } from "../token_contracts.ts";
+import { contractEntries, TRX_DECIMALS } from "../token_contracts.ts";
 import { type EnvelopeFields, envelopeFieldsSchema, SALT_SUN } from "./envelope.ts";
 import {
   buildTransferTransaction,

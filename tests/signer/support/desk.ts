@@ -14,7 +14,7 @@ import { makeEnvelope } from "../../../chains/tron/pay/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
-import { CLOCK_TOLERANCE_MS, FEE_LIMIT_SUN, LIFETIME_MS } from "../../../app/open/open_chains.ts";
+import { TRON } from "../../../chains/tron/family.ts";
 
 /** Time at which its clock begins, Unix milliseconds. */
 export const START = 1_750_000_000_000;
@@ -44,14 +44,14 @@ export function envelopeAt(blockTime: number): Envelope {
     "TRX",
     { height, parentHeight: height - 1, hash, parentHash: "00".repeat(32), time: blockTime },
     fee,
-    LIFETIME_MS,
+    TRON.terms.lifetimeMs,
   );
 }
 
 /** Opens one. @param clockToleranceMs `null`: blocks are made on demand, at any time */
 export function openDesk(
   changes: Partial<SignerOptions> = {},
-  clockToleranceMs: number | null = CLOCK_TOLERANCE_MS,
+  clockToleranceMs: number | null = TRON.terms.clockToleranceMs,
 ): Desk {
   const signer = createSigner({
     keys: {
@@ -66,8 +66,8 @@ export function openDesk(
     builders: [createTronTransferBuilder({
       network: "TRX",
       contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
-      longestLifetimeMs: LIFETIME_MS,
-      highestFeeLimitSun: FEE_LIMIT_SUN,
+      longestLifetimeMs: TRON.terms.lifetimeMs,
+      highestFeeLimitSun: 150_000_000,
       clockToleranceMs,
     })],
     spending: new SpendingLimits({}),

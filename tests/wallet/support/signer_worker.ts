@@ -9,7 +9,7 @@ import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { serveSigner } from "../../../app/workers/worker_signer.ts";
 import type { Intent } from "../../../chains/signer.ts";
-import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
+import { familyOf } from "../../../chains/families.ts";
 import { readPassphraseFile } from "../../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../../chains/wallet/unlock_wallet.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
@@ -71,7 +71,9 @@ serveSigner(async (settings) => {
     signer: createSigner({
       keys,
       intents: { read },
-      builders: settings.networks.map(createTronTransferBuilder),
+      builders: await Promise.all(
+        settings.networks.map((one) => familyOf(one.network).builder(one)),
+      ),
       spending: new SpendingLimits({}),
       isPaused: () => false,
       now: Date.now,

@@ -1,0 +1,97 @@
+/**
+ * A family of chains, as composition roots, wallet and signer see it: all that is made of its folder
+ * is made through this. A family is small itself; its adapter and its builder are loaded when a network
+ * of it is first opened, so that families which are not used cost neither time nor memory.
+ *
+ * @module
+ */
+
+import type { Amount } from "../ledger/money/amount.ts";
+import type { Network } from "../ledger/money/pair.ts";
+import type { NetworkNodes } from "./node_state.ts";
+import type { FamilyName, TokenContracts } from "./profiles.ts";
+import type { TransferBuilder } from "./signer.ts";
+import type { Verifiable } from "./verified_chain.ts";
+
+/** Nodes and addresses of a network that is opened. */
+export interface OpenOptions {
+  readonly network: Network;
+  /** Base URLs; reads use them in this order, broadcasts go to all of them. */
+  readonly nodeUrls: readonly string[];
+  /** Key for the nodes' provider. */
+  readonly apiKey?: string | undefined;
+  readonly contracts: TokenContracts;
+  /** Extended public key of the deposit branch; confidential. */
+  readonly depositXpub: string;
+  /** Address that payouts leave from. */
+  readonly hotWallet: string;
+  /** Calls per node and day (UTC) that its provider allows; default without a bound. */
+  readonly dailyCalls?: number | undefined;
+  /** Calls per node and second at most, 0 without a bound; default by where the node is. */
+  readonly callsPerSecond?: number | undefined;
+  /** Terms of transactions that are made; absent where the chain is only read. */
+  readonly making?: {
+    /** The longest that a transaction lives, milliseconds of block time. */
+    readonly lifetimeMs: number;
+    /** The most that one may cost, in coin. */
+    readonly feeCap: Amount;
+    /** True for a development chain, whose blocks may come at any time. */
+    readonly isDevelopment: boolean;
+  };
+}
+
+/** A chain with the members that only its composition root and metrics need. */
+export interface OpenChain extends Verifiable {
+  readonly nodes: NetworkNodes;
+}
+
+/** A network that a signer signs for, and the bounds of what it signs there. */
+export interface SignerNetwork {
+  readonly network: Network;
+  readonly contracts: TokenContracts;
+  /** The longest a transaction may live past its reference block, in milliseconds. */
+  readonly longestLifetimeMs: number;
+  /** The most one transaction may cost, in coin. */
+  readonly feeCap: Amount;
+  /** Milliseconds by which block time may be behind the wall clock; `null`: any distance. */
+  readonly clockToleranceMs: number | null;
+}
+
+/** One node that is asked by itself. */
+export interface SingleNode {
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  /** Bound of a request, milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** A family of chains. */
+export interface Family {
+  readonly name: FamilyName;
+  /** Bounds of its transactions. */
+  readonly terms: {
+    /** Lifetime in block time: short enough to prove expiry soon. */
+    readonly lifetimeMs: number;
+    readonly developmentLifetimeMs: number;
+    /** The signer refuses when block time is further behind its clock: a node that lies or hangs. */
+    readonly clockToleranceMs: number;
+  };
+  /** True if the text is a well-formed address. */
+  isAddress(text: string): boolean;
+  /** The address of a key of its wallets, 33 bytes, compressed. */
+  encodeAddress(publicKey: Uint8Array): string;
+  /**
+   * Opens a network; no request is sent yet.
+   *
+   * @throws {TypeError | RangeError} when a URL, a key or an address is malformed
+   */
+  open(options: OpenOptions): Promise<OpenChain>;
+  /** Makes what the signer builds transactions with. */
+  builder(network: SignerNetwork): Promise<TransferBuilder>;
+  /**
+   * The chain that a node says it is of, null where it does not say.
+   *
+   * @throws {ChainUnavailable} when it does not answer
+   */
+  identityOf(node: SingleNode, signal: AbortSignal): Promise<string | null>;
+}

@@ -1,0 +1,179 @@
+/**
+ * The networks as data: what is fixed of each. What may change, such as prices and heights, is read
+ * from its nodes.
+ *
+ * Sources. TRON: developers.tron.network (blocks of 3 s; solid after 19 of them, which takes 57 s),
+ * the first blocks as its public nodes answer them, tether.to and the TRC-20 tutorial of
+ * developers.tron.network for contracts. USDC has none there: its issuer stopped minting it on TRON in
+ * February 2024. BNB Smart Chain: BEP-619 (blocks of 0.45 s), docs.bnbchain.org (fast finality, about
+ * 1.1 s). Ethereum: docs.chainstack.com (`finalized` trails by two to three epochs, 13 to 16 minutes).
+ * Solana: solana.com/docs (slots of 0.4 s, final after 32).
+ *
+ * From memory, and to be compared with a node before a family uses them: the identities and contracts
+ * of all networks that are not TRON's, and their levels of coin and fees. Nothing reads them while no
+ * family serves their network, see `families.ts`.
+ *
+ * @module
+ */
+
+import type { Currency, Network } from "../ledger/money/pair.ts";
+
+/** Kinds of chains: the networks of one speak the same dialect. */
+export type FamilyName = "tron" | "evm" | "solana";
+
+/** Token contracts by currency, as text; a currency without one is not supported. */
+export type TokenContracts = Readonly<Partial<Record<Currency, string>>>;
+
+/** Speed at which things happen on a network, milliseconds. */
+export interface ChainPace {
+  /** Time between two blocks. */
+  readonly blockMs: number;
+  /** Time after which a block is final. */
+  readonly finalityMs: number;
+  /** Pause between two looks at its newest blocks; null: finality is faster than a look. */
+  readonly headMs: number | null;
+  /** Pause between two looks at its final blocks. */
+  readonly solidMs: number;
+  /** Time for which a signed transaction is left alone before it is sent again. */
+  readonly resendMs: number;
+  /** Pause between two checks whether a pending deposit can still become final. */
+  readonly recheckMs: number;
+  /** Time after which a sweep's step that shows nowhere is looked into. */
+  readonly sweepStaleMs: number;
+}
+
+/** The chain that its nodes have to say they are of: its first block or its number. */
+export interface Profile {
+  readonly family: FamilyName;
+  /** The coin that its transactions are paid in; a test network has that of the one it stands for. */
+  readonly coin: { readonly symbol: string; readonly decimals: number };
+  /** The chain that its nodes have to say they are of: the first block's id, or the chain's number. */
+  readonly identity: string;
+  /** Contracts that are published by the tokens' issuers. */
+  readonly contracts: TokenContracts;
+  readonly pace: ChainPace;
+  /** Settings where the operator says nothing; amounts in coin. */
+  readonly defaults: {
+    /** The hot wallet is low below so much. */
+    readonly lowCoin: string;
+    /** The most that one transaction may cost. */
+    readonly feeCap: string;
+    /** Expired attempts after which a payout is given up; null: a transaction never expires. */
+    readonly attempts: number | null;
+  };
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const TRON_PACE: ChainPace = {
+  blockMs: 3 * SECOND,
+  finalityMs: 57 * SECOND,
+  headMs: 1_500,
+  solidMs: 1_500,
+  resendMs: 15 * SECOND,
+  recheckMs: 15 * SECOND,
+  sweepStaleMs: 15 * MINUTE,
+};
+const ETHEREUM_PACE: ChainPace = {
+  blockMs: 12 * SECOND,
+  finalityMs: 16 * MINUTE,
+  headMs: 4 * SECOND,
+  solidMs: 30 * SECOND,
+  resendMs: 12 * SECOND,
+  recheckMs: 30 * SECOND,
+  sweepStaleMs: 45 * MINUTE,
+};
+const BNB_PACE: ChainPace = {
+  blockMs: 450,
+  finalityMs: 1_100,
+  headMs: null,
+  solidMs: 1_500,
+  resendMs: 3 * SECOND,
+  recheckMs: 3 * SECOND,
+  sweepStaleMs: 5 * MINUTE,
+};
+const SOLANA_PACE: ChainPace = {
+  blockMs: 400,
+  finalityMs: 12_800,
+  headMs: SECOND,
+  solidMs: 2 * SECOND,
+  resendMs: 2 * SECOND,
+  recheckMs: 5 * SECOND,
+  sweepStaleMs: 5 * MINUTE,
+};
+
+const TRON = {
+  family: "tron",
+  coin: { symbol: "TRX", decimals: 6 },
+  pace: TRON_PACE,
+  // a transfer to a new holder at the highest energy price so far needs 66 TRX
+  defaults: { lowCoin: "200", feeCap: "150", attempts: 3 },
+} as const;
+const ETHEREUM = {
+  family: "evm",
+  coin: { symbol: "ETH", decimals: 18 },
+  pace: ETHEREUM_PACE,
+  defaults: { lowCoin: "0.3", feeCap: "0.02", attempts: null },
+} as const;
+const BNB = {
+  family: "evm",
+  coin: { symbol: "BNB", decimals: 18 },
+  pace: BNB_PACE,
+  defaults: { lowCoin: "0.1", feeCap: "0.005", attempts: null },
+} as const;
+const SOLANA = {
+  family: "solana",
+  coin: { symbol: "SOL", decimals: 9 },
+  pace: SOLANA_PACE,
+  defaults: { lowCoin: "1", feeCap: "0.01", attempts: 20 },
+} as const;
+
+/** Every network of the interface. */
+export const PROFILES: Readonly<Record<Network, Profile>> = {
+  TRX: {
+    ...TRON,
+    identity: "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
+    contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
+  },
+  TRX_SHASTA: {
+    ...TRON,
+    identity: "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e",
+    contracts: { USDT: "TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs" },
+  },
+  ETH: {
+    ...ETHEREUM,
+    identity: "1",
+    contracts: {
+      USDT: "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+      USDC: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+    },
+  },
+  SEP: {
+    ...ETHEREUM,
+    identity: "11155111",
+    contracts: { USDC: "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238" },
+  },
+  BNB: {
+    ...BNB,
+    identity: "56",
+    contracts: {
+      USDT: "0x55d398326f99059fF775485246999027B3197955",
+      USDC: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+    },
+  },
+  tBNB: { ...BNB, identity: "97", contracts: {} },
+  SOL: {
+    ...SOLANA,
+    identity: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
+    contracts: {
+      USDT: "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB",
+      USDC: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+    },
+  },
+  SOL_DEVNET: {
+    ...SOLANA,
+    identity: "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG",
+    contracts: { USDC: "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU" },
+  },
+};

@@ -1,0 +1,54 @@
+/**
+ * TRON as a family of chains.
+ *
+ * @module
+ */
+
+import { toTokenUnits } from "../../ledger/money/amount.ts";
+import type { Family } from "../family.ts";
+import { addressOfPublicKey, isTronAddress } from "./address.ts";
+import { TRX_DECIMALS } from "./token_contracts.ts";
+
+/** A third of the time between two blocks. */
+const LEAST_BLOCK_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+/** A cap of fees in sun, which nodes take as a number. */
+function sunOf(feeCap: Parameters<typeof toTokenUnits>[0]): number {
+  return Number(toTokenUnits(feeCap, TRX_DECIMALS));
+}
+
+/** See {@linkcode Family}. */
+export const TRON: Family = {
+  name: "tron",
+  terms: {
+    lifetimeMs: 5 * MINUTE_MS,
+    developmentLifetimeMs: 30_000,
+    clockToleranceMs: 10 * MINUTE_MS,
+  },
+  isAddress: isTronAddress,
+  encodeAddress: addressOfPublicKey,
+  async open({ apiKey, dailyCalls, callsPerSecond, making, ...options }) {
+    const { createTronChain } = await import("./tron_chain.ts");
+    return createTronChain({
+      ...options,
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(dailyCalls === undefined ? {} : { dailyCalls }),
+      ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
+      ...(making === undefined ? {} : {
+        lifetimeMs: making.lifetimeMs,
+        highestFeeLimitSun: sunOf(making.feeCap),
+        checksIdentity: true,
+        ...(making.isDevelopment ? {} : { leastBlockMs: LEAST_BLOCK_MS }),
+      }),
+    });
+  },
+  async builder({ feeCap, ...bounds }) {
+    const { createTronTransferBuilder } = await import("./pay/transfer_builder.ts");
+    return createTronTransferBuilder({ ...bounds, highestFeeLimitSun: sunOf(feeCap) });
+  },
+  async identityOf(node, signal) {
+    const { firstBlockOf } = await import("./tron_chain.ts");
+    return await firstBlockOf(node, signal);
+  },
+};
