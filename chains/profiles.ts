@@ -42,7 +42,7 @@ export interface ChainPace {
   readonly sweepStaleMs: number;
 }
 
-/** The chain that its nodes have to say they are of: its first block or its number. */
+/** The fixed facts of a network. */
 export interface Profile {
   readonly family: FamilyName;
   /** The coin that its transactions are paid in; a test network has that of the one it stands for. */

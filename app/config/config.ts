@@ -295,7 +295,11 @@ function refuseSettings(network: Network, given: Given, faults: string[]): Netwo
   const names = Object.keys(NETWORK.shape).map((key) => `${network}_${key}`);
   faults.push(
     ...names.filter((name) => given[name] !== undefined)
-      .map((name) => `${name} is set although ${network} cannot be served yet`),
+      .map((name) =>
+        `${name} is set although ${network} cannot be served yet: take it out, served are ${
+          SERVED_NETWORKS.join(", ")
+        }`
+      ),
   );
   return NETWORK.parse({});
 }
@@ -323,7 +327,9 @@ function crossFaults(given: Given): string[] {
   }
   if (!SERVED_NETWORKS.some((network) => given[`${network}_NODE_URLS`])) {
     faults.push(
-      `TRX_NODE_URLS is missing, and so are the nodes of every other network; ${environment} has no development chain`,
+      `${
+        SERVED_NETWORKS[0]
+      }_NODE_URLS is missing, and so are the nodes of every other network; ${environment} has no development chain`,
     );
   }
   return faults;
@@ -344,7 +350,7 @@ function assemble(
       callsPerSecond: network.CALLS_PER_SECOND ?? null,
       contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
       coldAddress: network.COLD_ADDRESS ?? null,
-      treasury: treasuryOf(network),
+      treasury: treasuryOf(network, NETWORKS[index] as Network),
       sweeps: sweepsOf(network),
       caps: capsOf(network),
     },

@@ -7,6 +7,7 @@
 
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { PROFILES } from "../../chains/profiles.ts";
 import { parseAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
 import { type Given, listOf, oneOf, partsOf, trimmed, urlOf } from "./variables.ts";
@@ -34,6 +35,8 @@ export interface TreasuryConfig {
     readonly margin: string;
     readonly floor: Decimal;
   };
+  /** The most that one transaction may cost, in coin. */
+  readonly feeCap: Decimal;
   /** Below this the wallet counts as low; `coin` is the chain's own. */
   readonly low: Readonly<Record<Currency | "coin", Decimal>>;
   /** Null: nothing is moved to the cold wallet. */
@@ -52,13 +55,20 @@ export const TREASURY = {
   DEPOSIT_PROOF_ABOVE: amount.optional().describe(
     "a transfer to a deposit address above this amount stays pending until one of them has the same block and the very transfer, and none another; without it the answering node's word is enough",
   ),
+  FEE_CAP: amount.refine(
+    (text) => parseAmount(text) !== 0n,
+    "is zero, so that nothing could be sent",
+  )
+    .optional().describe(
+      "the most that one transaction may cost, in the network's own coin: no more is offered to the chain, and the signer signs for no more",
+    ),
   FEE_RECEIVER: oneOf("new", "holder").default("new")
     .describe("whose transfer a dynamic network fee covers: new (holds no token yet) or holder"),
   FEE_MARGIN: z.string().regex(/^\d(\.\d{1,6})?$/, "is not a fraction from 0 to 9").default("0.1")
     .describe("what a dynamic network fee adds to the cost, as a fraction"),
   FEE_FLOOR: z.string().regex(/^\d{1,9}(\.\d{1,2})?$/, "is not an amount with up to 2 decimals")
     .default("0.1").describe("the least dynamic network fee, in the currency"),
-  LOW_COIN: amount.default("200").describe("the hot wallet is low below so much of its own coin"),
+  LOW_COIN: amount.optional().describe("the hot wallet is low below so much of its own coin"),
   LOW_USDT: amount.default("1000").describe("the hot wallet is low below so much free USDT"),
   LOW_USDC: amount.default("0").describe("the hot wallet is low below so much free USDC"),
   USDT_CEILING: amount.optional().describe(
@@ -138,10 +148,17 @@ function hostsOf(list: string | undefined): readonly string[] {
   return partsOf(list ?? "").flatMap((part) => URL.parse(part)?.host ?? []);
 }
 
+/** Settings whose default differs from network to network. */
+export function networkDefaults(network: Network): Readonly<Record<string, string>> {
+  const { lowCoin, feeCap } = PROFILES[network].defaults;
+  return { LOW_COIN: lowCoin, FEE_CAP: feeCap };
+}
+
 /** The settings that the variables stand for. */
-export function treasuryOf(values: Values): TreasuryConfig {
+export function treasuryOf(values: Values, network: Network): TreasuryConfig {
   const levels = (ceiling: string | undefined, target: string | undefined): HotLevels | null =>
     ceiling === undefined || target === undefined ? null : { ceiling, target };
+  const { defaults } = PROFILES[network];
   return {
     proof: values.PROOF_NODE_URLS.length === 0 ? null : {
       nodeUrls: values.PROOF_NODE_URLS.map(trimmed),
@@ -153,8 +170,9 @@ export function treasuryOf(values: Values): TreasuryConfig {
       margin: values.FEE_MARGIN,
       floor: values.FEE_FLOOR,
     },
+    feeCap: values.FEE_CAP ?? defaults.feeCap,
     low: {
-      coin: values.LOW_COIN,
+      coin: values.LOW_COIN ?? defaults.lowCoin,
       USDT: values.LOW_USDT,
       USDC: values.LOW_USDC,
     },

@@ -33,8 +33,10 @@ export function unknownFaults(given: Given, known: readonly string[]): string[] 
     );
 }
 
-/** The name that shares the longest beginning with a misspelt one; of several the one of nearest length. */
+/** The name that shares the longest beginning with a misspelt one; of several the one of nearest length. TRON's word for a cap of fees is known. */
 function nearest(name: string, known: readonly string[]): string {
+  const meant = name.replace(/_FEE_LIMIT$/, "_FEE_CAP");
+  if (known.includes(meant)) return meant;
   const shared = (other: string) => {
     let length = 0;
     while (length < name.length && name[length] === other[length]) length++;

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { GENERAL, NETWORK } from "./config.ts";
+import { networkDefaults } from "./treasury.ts";
 import { NEEDED as SIGNER_NEEDS } from "./signer.ts";
 
 /** One variable, for documentation. */
@@ -39,12 +40,13 @@ const OF_SIGNER =
   /^(WALLET_PASSPHRASE_FILE|SIGNER_(STATE_DIR|SOCKET_GROUP|DATABASE_URL)|.*_SIGNER_PER_\w+)$/;
 /** Variables that both read; those of files differ in their value, all others have to be the same. */
 const OF_BOTH =
-  /^(ENVIRONMENT|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS)$/;
+  /^(ENVIRONMENT|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS|.*_FEE_CAP)$/;
 
 function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
   return Object.entries(shape).map(([key, schema]) => {
     const { data } = z.safeParse(schema, undefined);
-    const fallback = data === undefined ? "" : String(data);
+    const ofNetwork = network === null ? undefined : networkDefaults(network)[key];
+    const fallback = ofNetwork ?? (data === undefined ? "" : String(data));
     const name = network === null ? key : `${network}_${key}`;
     const text = z.globalRegistry.get(schema)?.description ?? "";
     const readers = OF_SIGNER.test(name) ? "signer" : OF_BOTH.test(name) ? "both" : "service";
@@ -73,7 +75,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/_GROUP$/, "group"],
   [/_(CONTRACT|COLD_ADDRESS)$/, "address on the chain"],
   [/_(FACTOR|MARGIN)$/, "decimal"],
-  [/_(ABOVE|FLOOR|CEILING|TARGET)$|_LOW_\w+$/, "amount"],
+  [/_(ABOVE|FLOOR|CEILING|TARGET)$|_LOW_\w+$|_FEE_CAP$/, "amount"],
 ];
 
 function kindOf(name: string, schema: unknown): string {

@@ -116,7 +116,7 @@ async function openNetwork(
     const family = familyOf(network);
     const isDevelopment = dev !== null;
     const lifetimeMs = family.terms[isDevelopment ? "developmentLifetimeMs" : "lifetimeMs"];
-    const feeCap = amountOf(PROFILES[network].defaults.feeCap);
+    const feeCap = amountOf(settings.treasury.feeCap);
     const open = await family.open({
       network,
       nodeUrls,

@@ -109,8 +109,8 @@ Deno.test("settings of a network that cannot be served are refused by name, wher
   const given = { ETH_NODE_URLS: "https://node.example", SOL_DEVNET_COLD_ADDRESS: "x" };
   for (const base of [{}, PRODUCTION]) {
     assertEquals(faults({ ...base, ...given }), [
-      "ETH_NODE_URLS is set although ETH cannot be served yet",
-      "SOL_DEVNET_COLD_ADDRESS is set although SOL_DEVNET cannot be served yet",
+      "ETH_NODE_URLS is set although ETH cannot be served yet: take it out, served are TRX, TRX_SHASTA",
+      "SOL_DEVNET_COLD_ADDRESS is set although SOL_DEVNET cannot be served yet: take it out, served are TRX, TRX_SHASTA",
     ]);
   }
   const signer = loadConfig(given, "signer");
@@ -204,6 +204,7 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
     proof: null,
     depositProofAbove: null,
     fee: { receiver: "new", margin: "0.1", floor: "0.1" },
+    feeCap: "150",
     low: { coin: "200", USDT: "1000", USDC: "0" },
     levels: { USDT: null, USDC: null },
   });
@@ -248,6 +249,11 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
     ],
     [{ TRX_FEE_FLOOR: "0.123" }, "TRX_FEE_FLOOR is not an amount with up to 2 decimals"],
     [{ TRX_FEE_MARGIN: "-1" }, "TRX_FEE_MARGIN is not a fraction from 0 to 9"],
+    [{ TRX_FEE_CAP: "0" }, "TRX_FEE_CAP is zero, so that nothing could be sent"],
+    [
+      { TRX_FEE_LIMIT: "100" },
+      "TRX_FEE_LIMIT is no setting; did you mean TRX_FEE_CAP? (docs/configuration.md)",
+    ],
     [{ TRX_LOW_COIN: "many" }, "TRX_LOW_COIN is not an amount with up to 6 decimals"],
   ];
   for (const [env, fault] of wrong) assertEquals(faults({ ...PRODUCTION, ...env }), [fault]);

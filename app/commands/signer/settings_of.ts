@@ -1,6 +1,5 @@
 import { dirname, resolve } from "node:path";
 import { familyOf, SERVED_NETWORKS } from "../../../chains/families.ts";
-import { PROFILES } from "../../../chains/profiles.ts";
 import { requireOwnerOnly } from "../../../chains/wallet/secret_file.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../../ledger/money/pair.ts";
@@ -50,7 +49,7 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
       return {
         ...one,
         longestLifetimeMs: lifetimeMs,
-        feeCap: amountOf(PROFILES[one.network].defaults.feeCap),
+        feeCap: amountOf(config.networks[one.network].treasury.feeCap),
         clockToleranceMs: isDevelopment ? null : clockToleranceMs,
       };
     }),
