@@ -6,10 +6,11 @@ import { loadLastRelease } from "./carry_over.ts";
 
 import { figureFaults } from "./figures.ts";
 import { openServer } from "./installation.ts";
+import { programAddress, runPostgresProgram } from "./postgres_program.ts";
 import { metFaults } from "./restore.ts";
 import { drillRotate } from "./rotate.ts";
 import { type Proofs, secretFaults } from "./secrets.ts";
-import { drillUpgrade, metFaults as upgradeMetFaults, programAddress } from "./upgrade.ts";
+import { drillUpgrade, metFaults as upgradeMetFaults } from "./upgrade.ts";
 
 const test = testNeedingDebianPostgres();
 
@@ -80,7 +81,7 @@ test("drill upgrade: an operator's backup is restored, carried over and compared
   try {
     const args = ["--format=custom", `--dbname=${url}`, `--file=${file}`];
     const program = `${dirname(debianBinaries().initdb)}/pg_dump`;
-    assert((await new Deno.Command(program, { args, env }).output()).success);
+    await runPostgresProgram(program, args, env);
     const steps: string[] = [];
     assertEquals(await drillUpgrade((line) => steps.push(line), { backup: file }), []);
     assertEquals(steps.map((line) => line.split(" ")[0]), [
@@ -119,4 +120,15 @@ Deno.test("drill rotate: a secret that was not replaced, does not work, or has n
 
 test("drill rotate: no request is refused and no payout lost while secrets are replaced", async () => {
   assertEquals(await drillRotate(() => {}, true), []);
+});
+
+test("drills run PostgreSQL's programs without the caller's environment", async () => {
+  Deno.env.set("PGTARGETSESSIONATTRS", "standby");
+  try {
+    const printed = await runPostgresProgram("/usr/bin/env", [], { PGPASSWORD: "secret" });
+    assert(!printed.includes("PGTARGETSESSIONATTRS"));
+    assert(printed.includes("PGPASSWORD=secret"));
+  } finally {
+    Deno.env.delete("PGTARGETSESSIONATTRS");
+  }
 });

@@ -16,6 +16,7 @@ import { startDebianPostgres } from "../support/debian_postgres.ts";
 import { removeCluster } from "../support/remove_cluster.ts";
 import { someAddress } from "../faults/support/chain_audit.ts";
 import { eventually, type Installation, openInstallation } from "./installation.ts";
+import { runPostgresProgram } from "./postgres_program.ts";
 import {
   control,
   fund,
@@ -199,7 +200,7 @@ async function baseBackup({ database, folder }: Installation): Promise<string> {
   const copy = `${folder}/postgres-2`;
   await Deno.mkdir(copy, { mode: 0o755 });
   const { username, password, port } = new URL(database.url);
-  await run("pg_basebackup", [
+  await runPostgresProgram("pg_basebackup", [
     "--host=127.0.0.1",
     `--port=${port}`,
     `--username=${username}`,
@@ -209,17 +210,12 @@ async function baseBackup({ database, folder }: Installation): Promise<string> {
     `--pgdata=${copy}/postgres`,
   ], { PGPASSWORD: decodeURIComponent(password) });
   const { uid, gid } = await Deno.stat(database.folder);
-  await run("chown", ["-R", `${uid}:${gid}`, `${copy}/postgres`], {});
+  await runPostgresProgram("chown", ["-R", `${uid}:${gid}`, `${copy}/postgres`], {});
   // restored at the same address: service and signer find it with the variables that they have
   for (const file of ["postgres-password", "postgres-port"]) {
     await Deno.copyFile(`${folder}/postgres-1/${file}`, `${copy}/${file}`);
   }
   return copy;
-}
-
-async function run(program: string, args: readonly string[], env: Record<string, string>) {
-  const { success, stderr } = await new Deno.Command(program, { args: [...args], env }).output();
-  if (!success) throw new Error(`Cannot go on: ${program}: ${new TextDecoder().decode(stderr)}`);
 }
 
 function expectDone({ code, printed }: { readonly code: number; readonly printed: string }): void {

@@ -16,6 +16,7 @@ import { debianBinaries, type TestServer } from "../support/debian_postgres.ts";
 import { carryOver, loadLastRelease, timed } from "./carry_over.ts";
 import { eventually, type Installation, openInstallation, openServer } from "./installation.ts";
 import { fund, paidTimes, paymentFaults, startLoad } from "./payouts.ts";
+import { programAddress, runPostgresProgram } from "./postgres_program.ts";
 
 /** Pause between two withdrawals of a client. */
 const PAUSE_MS = 250;
@@ -49,7 +50,9 @@ async function carryOverBackup(
     await restore(server, file);
     return [`restored ${file}`, null];
   });
-  await using sql = closing(connect(server.url, { max: 2, applicationName: "drill" }));
+  // a statement that adds up a large table takes as long as it takes
+  const options = { max: 2, applicationName: "drill", statementTimeoutMs: 0 };
+  await using sql = closing(connect(server.url, options));
   return await carryOver(sql, say);
 }
 
@@ -61,16 +64,7 @@ async function restore(database: Pick<TestServer, "url">, file: string): Promise
   const { url, env } = programAddress(database);
   const program = `${dirname(debianBinaries().initdb)}/pg_restore`;
   const args = ["--no-owner", "--no-privileges", "--exit-on-error", `--dbname=${url}`, file];
-  const { success, stderr } = await new Deno.Command(program, { args, env }).output();
-  if (!success) throw new Error(`Cannot restore ${file}: ${new TextDecoder().decode(stderr)}`);
-}
-
-/** A database for PostgreSQL's own programs: its password is not on their command line. */
-export function programAddress({ url: full }: Pick<TestServer, "url">) {
-  const url = new URL(full);
-  const env = { PGPASSWORD: decodeURIComponent(url.password) };
-  url.password = "";
-  return { url: url.href, env };
+  await runPostgresProgram(program, args, env);
 }
 
 /** Starts this version on the kept rows: what was under way is paid, and so is what is asked for now. */
