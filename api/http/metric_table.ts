@@ -183,7 +183,7 @@ export const METRICS = {
     "gauge",
     ["network"],
     "Since the newest solid block that was read was made; it grows while no node answers. What a chain " +
-    "takes until a block is solid is in it (TRON: a minute)",
+    "takes until a block is solid is in it",
     NODES,
   ],
   engine_chain_reached_age_seconds: [

@@ -2,12 +2,13 @@ import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import { lagOf } from "../../actors/watcher/scan_memory.ts";
 import { LONG_REST_MS } from "../../actors/watcher/watcher_actor.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { registerFigures } from "./figures.ts";
 
-/** Blocks that a network may be behind before it counts as lagging. */
-const LAG_BLOCKS = 20;
+/** Time that a network may be read behind what is final on it before it counts as lagging. */
+const LAG_MS = 60_000;
 /** A network that is silent for longer is reported. */
 const SILENT_MS = 60_000;
 /** A block that is unreadable for longer is reported. */
@@ -29,7 +30,12 @@ export function chainReasons(
   const status = engine.watched.get(network);
   if (status === undefined) return reasons;
   const lag = lagOf(status);
-  if (lag > LAG_BLOCKS) reasons.push(`${network} is ${lag} blocks behind`);
+  const isRead = status.readSolidTime > 0;
+  const lagMs = now - status.readSolidTime - PROFILES[network].pace.finalityMs;
+  // a chain that makes no block is not read late
+  if (isRead && lag > 0 && lagMs > LAG_MS) {
+    reasons.push(`${network} is ${Math.round(lagMs / 1_000)} s behind, ${lag} blocks`);
+  }
   if (monotonic - status.reachedAt > SILENT_MS + status.restMs) {
     reasons.push(`${network} cannot be reached`);
   }

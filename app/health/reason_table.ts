@@ -17,7 +17,7 @@ const KINDS = {
   rows_held: / for a row that another transaction holds$/,
   signer: /^payouts wait: | payouts cannot be signed$/,
   chain_unreached: / was not reached yet$| cannot be reached$/,
-  chain_lag: / is \d+ blocks behind$/,
+  chain_lag: / is \d+ s behind, \d+ blocks$/,
   chain_stopped: / is read no further: /,
   chain_unreadable: / block \d+ cannot be read(?: again)?: /,
   node_budget: / is read slowly as today's calls of its nodes run out$/,

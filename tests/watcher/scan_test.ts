@@ -80,9 +80,19 @@ test("catching up after any downtime reads every block, credits every deposit on
     assertEquals(during.readSolid, began + 500);
     assertEquals(during.catchUp?.left, during.chainSolid - during.readSolid);
     const engine = { nodes: () => [], watched: new Map([["TRX", during]] as const) };
-    assertEquals(chainReasons(engine, "TRX", watcher.clock, watcher.monotonic), [
-      `TRX is ${during.chainSolid - during.readSolid} blocks behind`,
+    const left = during.chainSolid - during.readSolid;
+    // what is final is 57 s old, and a minute more is on time
+    const late = during.readSolidTime + 57_000 + 61_000;
+    assertEquals(chainReasons(engine, "TRX", late, watcher.monotonic), [
+      `TRX is 61 s behind, ${left} blocks`,
     ]);
+    assertEquals(chainReasons(engine, "TRX", late - 1_000, watcher.monotonic), []);
+    const stood = new Map([["TRX", { ...during, chainSolid: during.readSolid }]] as const);
+    assertEquals(
+      chainReasons({ nodes: () => [], watched: stood }, "TRX", late, watcher.monotonic),
+      [],
+      "a chain that makes no block is not read late",
+    );
     await watcher.lookOn();
     const { readSolid, chainSolid, catchUp } = watcher.status();
     assertEquals([readSolid, catchUp], [chainSolid, null]);
