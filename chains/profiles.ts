@@ -42,9 +42,19 @@ export interface ChainPace {
   readonly sweepStaleMs: number;
 }
 
+/** Names of a network at wallets and exchanges, so that customers choose the right one; never translated. */
+export interface NetworkNames {
+  readonly name: string;
+  /** The token standard, by which many wallets name the network. */
+  readonly standard: string;
+  /** True where its money is worth nothing. */
+  readonly isTest: boolean;
+}
+
 /** The fixed facts of a network. */
 export interface Profile {
   readonly family: FamilyName;
+  readonly names: NetworkNames;
   /** The coin that its transactions are paid in; a test network has that of the one it stands for. */
   readonly coin: { readonly symbol: string; readonly decimals: number };
   /** The chain that its nodes have to say they are of: the first block's id, or the chain's number. */
@@ -77,7 +87,8 @@ const TRON_PACE: ChainPace = {
 };
 const ETHEREUM_PACE: ChainPace = {
   blockMs: 12 * SECOND,
-  finalityMs: 16 * MINUTE,
+  // before the next epoch is final, the newest final block is three epochs old
+  finalityMs: 20 * MINUTE,
   headMs: 4 * SECOND,
   solidMs: 30 * SECOND,
   resendMs: 12 * SECOND,
@@ -133,16 +144,19 @@ const SOLANA = {
 export const PROFILES: Readonly<Record<Network, Profile>> = {
   TRX: {
     ...TRON,
+    names: { name: "TRON", standard: "TRC-20", isTest: false },
     identity: "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
     contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
   },
   TRX_SHASTA: {
     ...TRON,
+    names: { name: "TRON Shasta", standard: "TRC-20", isTest: true },
     identity: "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e",
     contracts: { USDT: "TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs" },
   },
   ETH: {
     ...ETHEREUM,
+    names: { name: "Ethereum", standard: "ERC-20", isTest: false },
     identity: "1",
     contracts: {
       USDT: "0xdAC17F958D2ee523a2206206994597C13D831ec7",
@@ -151,20 +165,28 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   },
   SEP: {
     ...ETHEREUM,
+    names: { name: "Ethereum Sepolia", standard: "ERC-20", isTest: true },
     identity: "11155111",
     contracts: { USDC: "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238" },
   },
   BNB: {
     ...BNB,
+    names: { name: "BNB Smart Chain", standard: "BEP-20", isTest: false },
     identity: "56",
     contracts: {
       USDT: "0x55d398326f99059fF775485246999027B3197955",
       USDC: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
     },
   },
-  tBNB: { ...BNB, identity: "97", contracts: {} },
+  tBNB: {
+    ...BNB,
+    names: { name: "BNB Smart Chain Testnet", standard: "BEP-20", isTest: true },
+    identity: "97",
+    contracts: {},
+  },
   SOL: {
     ...SOLANA,
+    names: { name: "Solana", standard: "SPL", isTest: false },
     identity: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
     contracts: {
       USDT: "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB",
@@ -173,6 +195,7 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   },
   SOL_DEVNET: {
     ...SOLANA,
+    names: { name: "Solana Devnet", standard: "SPL", isTest: true },
     identity: "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG",
     contracts: { USDC: "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU" },
   },

@@ -82,7 +82,7 @@ function waitFor(state: AddressState, living: NonNullable<SweepFacts["living"]>)
   return wait(reason, detail, pace.pollMs);
 }
 
-/** Nothing can be listed: energy is undelegated, merchants are notified, the address is forgotten. */
+/** Nothing can be listed: what is delegated is undelegated, merchants are notified, the address is forgotten. */
 function end({ facts, now }: AddressState): NextStep {
   if (facts.delegated > 0n && !facts.isShared) return { do: "undelegate", amount: facts.delegated };
   // a merchant books what is final within moments; only where it does not, it is worth less looks
@@ -95,7 +95,7 @@ function end({ facts, now }: AddressState): NextStep {
   return facts.open.length > 0 ? held : { do: "close" };
 }
 
-/** Undelegates energy, which is not left with an address that waits for something else. */
+/** Undelegates what was delegated, which is not left with an address that waits for something else. */
 export function undelegatedOr({ delegated, isShared }: SweepFacts, otherwise: Wait): NextStep {
   return delegated > 0n && !isShared ? { do: "undelegate", amount: delegated } : otherwise;
 }

@@ -15,7 +15,7 @@ export type Pause = Pick<Postponed, "firstMs" | "mostMs">;
 export const PAUSES = {
   /** The wallet lacks money: it is tried at once when more is there (see FundsWatch). */
   money: { firstMs: 3_000, mostMs: 30_000 },
-  /** A deposit address lacks what its sweep needs, or stake is lacking: nothing tells when that comes. */
+  /** A deposit address lacks what its sweep needs, or the hot wallet has none left to delegate: nothing tells when that comes. */
   address: { firstMs: 3_000, mostMs: 6_000 },
   /** Nodes do not answer, or are behind: no fault of the transfer's. */
   node: { firstMs: 3_000, mostMs: 30_000 },

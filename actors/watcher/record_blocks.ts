@@ -162,7 +162,7 @@ function outcomeOf(
 
 /** True where the logs show the very transfer that was intended; a success alone proves nothing. */
 function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
-  // the coin and delegated stake leave no log: a success of what was signed is what was intended
+  // the coin and what is delegated leave no log: a success of what was signed is what was intended
   if (own.currency === "native") return true;
   const sender = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
   return transfers.some((transfer) =>

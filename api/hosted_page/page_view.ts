@@ -5,6 +5,7 @@
  * @module
  */
 
+import { type NetworkNames, PROFILES } from "../../chains/profiles.ts";
 import type { PageMerchant } from "../../ledger/hosted_page.ts";
 import {
   add,
@@ -15,7 +16,7 @@ import {
   subtract,
   ZERO,
 } from "../../ledger/money/amount.ts";
-import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
+import { tokenDecimals } from "../../ledger/money/pair.ts";
 import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { type Language, LANGUAGES } from "./language.ts";
 import type { Texts } from "./texts/en.ts";
@@ -182,27 +183,6 @@ export function fiatText(amount: Amount, currency: string): string {
   return padded === "" ? whole : `${whole}.${padded}`;
 }
 
-/** Names of networks at wallets and exchanges, so that customers choose the right one. */
-export interface NetworkName {
-  readonly name: string;
-  /** The token standard, by which many wallets name the network. */
-  readonly standard: string;
-  /** True where its money is worth nothing. */
-  readonly isTest: boolean;
-}
-
-/** Names that are not translated: they have to match what the wallet shows. */
-const NETWORK_NAMES: Readonly<Record<Network, NetworkName>> = {
-  TRX: { name: "TRON", standard: "TRC-20", isTest: false },
-  ETH: { name: "Ethereum", standard: "ERC-20", isTest: false },
-  BNB: { name: "BNB Smart Chain", standard: "BEP-20", isTest: false },
-  SOL: { name: "Solana", standard: "SPL", isTest: false },
-  TRX_SHASTA: { name: "TRON Shasta", standard: "TRC-20", isTest: true },
-  SEP: { name: "Ethereum Sepolia", standard: "ERC-20", isTest: true },
-  tBNB: { name: "BNB Smart Chain Testnet", standard: "BEP-20", isTest: true },
-  SOL_DEVNET: { name: "Solana Devnet", standard: "SPL", isTest: true },
-};
-
 /** Everything that a hosted page is drawn from. */
 export interface PageView {
   readonly session: SessionRow;
@@ -210,7 +190,7 @@ export interface PageView {
   readonly merchant: PageMerchant;
   readonly progress: Progress;
   readonly state: PageState;
-  readonly network: NetworkName;
+  readonly network: NetworkNames;
   /** True where money sent here may be worth nothing. */
   readonly isTest: boolean;
   readonly language: Language;
@@ -236,7 +216,7 @@ export function pageView({ isDevelopment, now, ...facts }: PageFacts): PageView 
   const progress = progressOf(session, payment);
   const state = pageState(session, payment, progress, now);
   const overMs = now - session.expiresAt;
-  const network = NETWORK_NAMES[session.network];
+  const network = PROFILES[session.network].names;
   return {
     ...facts,
     progress,

@@ -139,7 +139,7 @@ const walletMoves = shape({
   height: bigint(),
   /** Brought by our transfers. */
   came: amount(),
-  /** Taken by our transfers. Delegated stake is none of it: it was never held as coin. */
+  /** Taken by our transfers. What is delegated is none of it: it was never held as coin. */
   went: amount(),
   /** Charged by the chain for transactions of this wallet, failed ones too; of the coin alone. */
   fees: amount(),

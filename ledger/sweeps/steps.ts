@@ -61,7 +61,7 @@ export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): 
 
 /** Locks the address; false: something happened to it, or a transfer for it is under way. */
 export async function holdSweepAddress(tx: TransactionSql, target: SweepAddress): Promise<boolean> {
-  // every currency of the address: they share its coin and its energy
+  // every currency of the address: they share its coin and what is delegated to it
   const rows = await tx<{ currency: string; touched: string }[]>`
     SELECT currency, touched FROM book.sweep_address
     WHERE network = ${target.network} AND address = ${target.address} ORDER BY currency FOR UPDATE`;

@@ -10,11 +10,11 @@ import { bigint, boolean, integer, orNull, type RowOf, text } from "../table.ts"
 export const SWEEP_REASONS = [
   /** A sweep of it waits for its signature or for its block. */
   "in_flight",
-  /** Coin or energy for it is on its way. */
+  /** Coin for it, or a delegation to it, is on its way. */
   "waiting_gas",
   /** The same, and the chain does not know the address before that. */
   "address_not_activated",
-  /** Energy that was delegated to it is being taken back. */
+  /** A delegation to it is being taken back. */
   "reclaiming",
   /** No node answers what it holds, or what its sweep would cost. */
   "chain_unavailable",

@@ -51,9 +51,9 @@ const stepsShape = shape({
   coin: amount(),
   fundedAt: orNull(time()),
   fundings: integer(),
-  /** Stake that is delegated to it, by the books. */
+  /** Amount that is delegated to it, by the books. */
   delegated: amount(),
-  /** True where another currency of the address waits for its coin or energy. */
+  /** True where another currency of the address waits for its coin or for what is delegated to it. */
   isShared: boolean(),
   delegatedAt: orNull(time()),
   sweptAt: orNull(time()),
@@ -71,7 +71,7 @@ export interface SweepFacts
   readonly open: readonly OpenItem[];
   /** The last funding with coin, and their number since its last sweep ended; null: never. */
   readonly funding: { readonly at: number; readonly count: number } | null;
-  /** The last delegation of energy, used if a sweep has ended since; null: never. */
+  /** The last delegation to it, used if a sweep has ended since; null: never. */
   readonly delegation: { readonly at: number; readonly used: boolean } | null;
   /** Final sweeps with transfers that are not done. */
   readonly unnotified: readonly string[];
@@ -218,10 +218,10 @@ export async function readAccountedFor(
   return accountedFor.decode(row ?? {});
 }
 
-/** Stake of delegations that are queued or signed and not final: a node may not know of them yet. */
+/** Amount of delegations that are queued or signed and not final: a node may not know of them yet. */
 export async function readReservedStake(sql: Sql, network: Network): Promise<Amount> {
-  const [row] = await sql<{ stake: string }[]>`
-    SELECT trim_scale(coalesce(sum(amount), 0))::text AS stake FROM book.outgoing
+  const [row] = await sql<{ amount: string }[]>`
+    SELECT trim_scale(coalesce(sum(amount), 0))::text AS amount FROM book.outgoing
     WHERE network = ${network} AND kind = 'delegation' AND status IN ('queued', 'signed', 'dead')`;
-  return amountOf(row?.stake ?? "0");
+  return amountOf(row?.amount ?? "0");
 }

@@ -13,7 +13,7 @@ const listedShape = shape({
   kind: text<"issued" | "session" | "top_up">(),
   reason: text<SweepReason>(),
   detail: orNull(text()),
-  /** Amount that waits to be swept, as of the last poll; null while coin or energy is under way. */
+  /** Amount that waits to be swept, as of the last poll; null while coin for it or a delegation is under way. */
   amount: orNull(amount()),
   /** Since when something of it waits, Unix milliseconds. */
   since: time(),

@@ -18,7 +18,7 @@ export interface Commitments {
 }
 
 /**
- * Sums of what waits for a signature and of what is signed and not final, per asset. Delegated stake
+ * Sums of what waits for a signature and of what is signed and not final, per asset. What is delegated
  * stays the wallet's own and is not among them, but the fees of delegating it are; sweeps pay theirs
  * from their own addresses. In one statement: what ends in between would be in none of two.
  */

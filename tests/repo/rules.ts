@@ -4,6 +4,7 @@
  * @module
  */
 
+import { chainWords } from "./chain_words_rule.ts";
 import { apiOrderViolations, importViolations } from "./import_rule.ts";
 import type { SourceFile } from "./source_file.ts";
 
@@ -62,6 +63,12 @@ export const RULES: readonly Rule[] = [
     check: importViolations,
     broken: { path: "ledger/a.ts", text: `import { b } from "../actors/b.ts";` },
     kept: { path: "actors/a.ts", text: `import { b } from "../ledger/b.ts";` },
+  },
+  {
+    name: "actors, interface and ledger know no chain of their own",
+    check: chainWords,
+    broken: { path: "actors/a.ts", text: "const limit = sunOf(1); // in sun" },
+    kept: { path: "actors/a.ts", text: `const key = "TRX_SHASTA"; // the sunny side of trons` },
   },
   {
     name: "in api, http knows no subject, subjects go one way, and openapi is above them",
