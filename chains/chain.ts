@@ -28,6 +28,8 @@ export interface BlockRef {
   readonly parentHash: string;
   /** Block time, Unix milliseconds. */
   readonly time: number;
+  /** Count in which the chain measures lifetimes; it never falls from a block to the next (TRON: block time). */
+  readonly tick: number;
 }
 
 /**
@@ -56,7 +58,9 @@ export interface Transfer {
   readonly eventFrom: string;
   readonly eventTo: string;
   readonly amount: Amount;
-  /** Time from which the carrying transaction can no longer be included, Unix milliseconds of block time. */
+  /** The last tick at which a block may hold its transaction; `Number.MAX_SAFE_INTEGER` where none ends it. */
+  readonly diesAfter: number;
+  /** About when that is, for people and timers; Unix milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -130,6 +134,7 @@ export interface SignedTransaction {
   readonly txid: string;
   /** The exact text the adapter broadcasts. */
   readonly bytes: string;
+  /** For people and timers; what proves it dead is in its {@linkcode SignedTerms}. */
   readonly expiresAt: number;
 }
 
@@ -137,6 +142,8 @@ export interface SignedTransaction {
 export interface SignedTerms {
   /** Height of the block that they refer to: they can only be in a later one, whenever they are sent. */
   readonly beginning: number;
+  /** The last tick at which a block may hold them; `Number.MAX_SAFE_INTEGER` where none ends them. */
+  readonly diesAfter: number;
   /** The most that they allow to be burned, in the chain's own coin. */
   readonly feeLimit: Amount;
 }

@@ -110,6 +110,8 @@ export const depositTable = table("book.deposit", {
   /** The first of two administrators who confirm a large deposit by hand. */
   endorsedBy: orNull(text()),
   endorsedAdmin: orNull(text()),
+  /** The last tick at which a block may hold its transaction: what proves that it has vanished. */
+  diesAfter: orNull(bigint()),
 });
 /** A deposit. `fixedFee` is the activation fee or a top-up's flat fee. */
 export type DepositRow = RowOf<typeof depositTable>;

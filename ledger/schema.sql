@@ -135,12 +135,14 @@ CREATE TABLE book.attempt (
   known_height bigint,
   reread_height bigint,
   adopted boolean NOT NULL DEFAULT false,
+  dies_after bigint NOT NULL,
   CONSTRAINT attempt_pkey PRIMARY KEY (outgoing_id, number, merchant_id),
   CONSTRAINT attempt_txid_network_key UNIQUE (txid, network),
   CONSTRAINT attempt_outgoing_id_merchant_id_fkey FOREIGN KEY (outgoing_id, merchant_id) REFERENCES book.outgoing(id, merchant_id),
   CONSTRAINT attempt_coin_rate_check CHECK ((coin_rate > (0)::numeric)),
   CONSTRAINT attempt_cost_of_fee CHECK (((costed_at IS NULL) OR (fee IS NOT NULL))),
-  CONSTRAINT attempt_dead_by_proof CHECK (((outcome IS DISTINCT FROM 'expired'::text) OR COALESCE((evidence ?& ARRAY['height'::text, 'hash'::text, 'previousTime'::text]), false))),
+  CONSTRAINT attempt_dead_by_proof CHECK (((outcome IS DISTINCT FROM 'expired'::text) OR COALESCE(((evidence ?& ARRAY['height'::text, 'hash'::text]) AND (((evidence ->> 'previousTick'::text))::bigint > dies_after)), false))),
+  CONSTRAINT attempt_dies_within CHECK (((dies_after >= 0) AND (dies_after <= '9007199254740991'::bigint))),
   CONSTRAINT attempt_fee_limit_check CHECK ((fee_limit >= (0)::numeric)),
   CONSTRAINT attempt_number_check CHECK ((number > 0)),
   CONSTRAINT attempt_outcome_check CHECK ((outcome = ANY (ARRAY['paid'::text, 'failed'::text, 'unexpected'::text, 'expired'::text]))),
@@ -270,6 +272,7 @@ CREATE TABLE book.deposit (
   approved_admin text COLLATE "C",
   endorsed_by text COLLATE "C",
   endorsed_admin text COLLATE "C",
+  dies_after bigint,
   CONSTRAINT deposit_pkey PRIMARY KEY (id, merchant_id),
   CONSTRAINT deposit_merchant_id_seq_key UNIQUE (merchant_id, seq),
   CONSTRAINT deposit_amount_check CHECK ((amount > (0)::numeric)),
@@ -277,6 +280,7 @@ CREATE TABLE book.deposit (
   CONSTRAINT deposit_check1 CHECK (((txid IS NULL) = (log_index IS NULL))),
   CONSTRAINT deposit_check2 CHECK (((status = 'CONFIRMED'::text) = (cleared_at IS NOT NULL))),
   CONSTRAINT deposit_commission_check CHECK ((commission >= (0)::numeric)),
+  CONSTRAINT deposit_dies_by_tick CHECK (((status <> 'PENDING'::text) OR (txid IS NULL) OR (expires_at IS NULL) OR (dies_after IS NOT NULL))),
   CONSTRAINT deposit_fixed_fee_check CHECK ((fixed_fee >= (0)::numeric)),
   CONSTRAINT deposit_margin_check CHECK ((margin >= (0)::numeric)),
   CONSTRAINT deposit_seq_check CHECK ((seq > 0)),
@@ -295,6 +299,7 @@ CREATE TRIGGER deposit_by_hand_is_unpaid BEFORE INSERT OR UPDATE OF status ON bo
 CREATE TRIGGER deposit_by_hand_needs_another BEFORE UPDATE OF status ON book.deposit FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = 'CONFIRMED'::text) AND ((new.log_index IS NULL) OR (new.log_index = '-1'::integer)))) EXECUTE FUNCTION book.check_confirmed_by_hand();
 CREATE TRIGGER deposit_is_not_truncated BEFORE TRUNCATE ON book.deposit FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER deposit_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.deposit FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
+CREATE TRIGGER deposit_tick_is_kept BEFORE UPDATE OF dies_after ON book.deposit FOR EACH ROW WHEN ((old.dies_after IS DISTINCT FROM new.dies_after)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_transition('deposit');
 CREATE TRIGGER top_up_by_sweep BEFORE INSERT OR UPDATE OF status ON book.deposit FOR EACH ROW WHEN (((new.status = 'CONFIRMED'::text) AND (new.source = 'top_up'::text) AND (new.log_index >= 0))) EXECUTE FUNCTION book.check_top_up();
 
@@ -1104,6 +1109,8 @@ CREATE TABLE hub.cursor (
   "time" timestamp with time zone NOT NULL,
   previous_time timestamp with time zone NOT NULL,
   began_height bigint,
+  tick bigint NOT NULL,
+  previous_tick bigint NOT NULL,
   CONSTRAINT cursor_pkey PRIMARY KEY (network, view),
   CONSTRAINT cursor_view_check CHECK ((view = ANY (ARRAY['head'::text, 'solid'::text])))
 );

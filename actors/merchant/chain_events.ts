@@ -26,6 +26,7 @@ const TransferData = z.object({
   to: z.string(),
   addressId: z.string(),
   height: z.number().int(),
+  diesAfter: z.number().int(),
   expiresAt: z.number().int(),
 }).readonly();
 const VanishedData = z.object({ reason: z.string(), to: z.string() }).readonly();

@@ -160,12 +160,12 @@ class PaymentActor implements Actor<PaymentMessage> {
 
   /** The solid cursor by which it can be in no block any more, or null. */
   async #proofOfDeath(
-    { depositId, network, height, expiresAt }: PendingTransfer,
+    { depositId, network, height, diesAfter }: PendingTransfer,
   ): Promise<Cursor | null> {
     const { sql } = this.#deps;
     // inbox rows are written before the cursor moves: what the scan has met is in the inbox already
     const solid = await readCursor(sql, network, "solid");
-    if (solid === null || solid.previousTime <= expiresAt) return null;
+    if (solid === null || solid.previousTick <= diesAfter) return null;
     const { from, hasGap } = await readUnbrokenScan(sql, network, solid.height);
     if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return solid;
     if (this.#logged.get(network) !== from) {

@@ -80,7 +80,7 @@ export class ExpiryProofs {
     const { from: scannedFrom, hasGap } = await readUnbrokenScan(sql, network, solid.height);
     if (!hasGap && scannedFrom <= solid.height) return scannedFrom;
     const reason = `expired, and not dead yet: blocks before ${scannedFrom} were not all read`;
-    const ids = await readUnscanned(sql, network, solid.previousTime, scannedFrom, ASKED_AT_ONCE);
+    const ids = await readUnscanned(sql, network, solid.previousTick, scannedFrom, ASKED_AT_ONCE);
     const told = await recordExpiryDoubts(sql, new Map(ids.map((id) => [id, reason])));
     for (const outgoingId of told) {
       logEvent("transfer.unproven", { network, outgoingId, reason });
@@ -97,7 +97,7 @@ export class ExpiryProofs {
     const expired = await readExpiredAttempts(
       sql,
       network,
-      solid.previousTime,
+      solid.previousTick,
       above,
       ASKED_AT_ONCE,
     );

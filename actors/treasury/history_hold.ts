@@ -114,11 +114,12 @@ export class HistoryHold {
               return [];
             }
             txids.add(signed.txid);
-            const { beginning: sinceHeight } = terms;
+            const { beginning: sinceHeight, diesAfter } = terms;
             // sweeps pay their fees from their own addresses
             const feeLimit = row.isHot ? terms.feeLimit : ZERO;
             const { merchantId } = row;
-            return [{ ...signed, outgoingId, merchantId, network, feeLimit, sinceHeight }];
+            const kept = { feeLimit, sinceHeight, diesAfter };
+            return [{ ...signed, outgoingId, merchantId, network, ...kept }];
           },
         );
         const adopted = await this.#adoptApart(rows);

@@ -107,7 +107,7 @@ async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise
 /** Reads the blocks again that expired attempts may be in: one run of them in a turn. */
 async function readExpired(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise<void> {
   const { sql, chain: { network } } = deps;
-  let duties = await readRereads(sql, network, solid.previousTime, AT_ONCE);
+  let duties = await readRereads(sql, network, solid.previousTick, AT_ONCE);
   for (let first = duties[0]; first !== undefined; first = duties[0]) {
     if (turn.failures >= MOST_FAILURES || turn.signal.aborted) return;
     const { from } = first;

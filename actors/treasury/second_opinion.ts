@@ -31,7 +31,7 @@ export type Opinion =
 
 /** Position of a second node, seen from a block of the own scan. */
 type Standing =
-  | { readonly kind: "there"; readonly node: SecondNode; readonly previousTime: number }
+  | { readonly kind: "there"; readonly node: SecondNode; readonly previousTick: number }
   | { readonly kind: "behind" | "elsewhere" | "silent"; readonly node: SecondNode };
 
 /** Transactions that are asked about at the same time. */
@@ -73,7 +73,7 @@ export class SecondOpinion {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
         opinions.set(
           one.txid,
-          one.expiresAt < mark.previousTime
+          one.diesAfter < mark.previousTick
             ? await this.#about(one, standings, silent, mark)
             : waits("the second node is asked with the next block"),
         );
@@ -84,7 +84,7 @@ export class SecondOpinion {
   }
 
   async #about(
-    { txid, expiresAt }: Pick<ExpiredAttempt, "txid" | "expiresAt">,
+    { txid, diesAfter }: Pick<ExpiredAttempt, "txid" | "diesAfter">,
     standings: readonly Standing[],
     silent: Set<SecondNode>,
     mark: Cursor,
@@ -97,7 +97,7 @@ export class SecondOpinion {
     let doubt = "";
     for (const standing of standings) {
       const { node } = standing;
-      if (standing.kind !== "there" || expiresAt >= standing.previousTime) {
+      if (standing.kind !== "there" || diesAfter >= standing.previousTick) {
         doubt ||= `${node.name} ${standing.kind === "silent" ? "does not answer" : "is behind"}`;
         continue;
       }
@@ -113,7 +113,7 @@ export class SecondOpinion {
           node: node.name,
           height: mark.height,
           hash: mark.hash,
-          previousTime: standing.previousTime,
+          previousTick: standing.previousTick,
           askedAt: this.#now(),
         };
       }
@@ -130,7 +130,7 @@ function alarm(reason: string): Opinion {
   return { kind: "waits", reason, alarming: true };
 }
 
-/** Position of a node, by our block among its own solid ones and the time of the one before it. */
+/** Position of a node, by our block among its own solid ones and the tick of the one before it. */
 async function standingOf(node: SecondNode, mark: Cursor): Promise<Standing> {
   const own = await solidBlockOf(node.chain, mark.height);
   if (own === null) return { kind: "silent", node };
@@ -141,7 +141,7 @@ async function standingOf(node: SecondNode, mark: Cursor): Promise<Standing> {
   if (before === null) return { kind: "silent", node };
   if (before.kind !== "block") return { kind: "behind", node };
   if (before.block.hash !== block.parentHash) return { kind: "elsewhere", node };
-  return { kind: "there", node, previousTime: before.block.time };
+  return { kind: "there", node, previousTick: before.block.tick };
 }
 
 /** State of a transaction in a node's solid blocks; `null`: it does not answer. */

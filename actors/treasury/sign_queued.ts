@@ -205,11 +205,9 @@ function readAnswers(
       continue;
     }
     // the bytes may be older than this turn: the signer gives those of a lost commit once more
-    const sinceHeight = termsOf(chain, answer.signed.bytes, one.near)?.beginning ?? null;
-    const fault = sinceHeight === null
-      ? "it refers to no block"
-      : faultOf(chain, answer.signed, txids);
-    if (fault !== null) {
+    const read = termsOf(chain, answer.signed.bytes, one.near);
+    const fault = read === null ? "it refers to no block" : faultOf(chain, answer.signed, txids);
+    if (read === null || fault !== null) {
       const reason = `the signer's answer cannot be used: ${fault}`;
       waits.add(row, reason, PAUSES.own, "its signature is forgotten");
       continue;
@@ -217,7 +215,7 @@ function readAnswers(
     txids.add(answer.signed.txid);
     holds.signed(row.currency);
     const { id: outgoingId, merchantId } = row;
-    const terms = { feeLimit, sinceHeight };
+    const terms = { feeLimit, sinceHeight: read.beginning, diesAfter: read.diesAfter };
     signed.push({ outgoingId, merchantId, network: row.network, ...answer.signed, ...terms });
   }
   for (const { row } of open.values()) {

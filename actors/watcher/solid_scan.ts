@@ -52,9 +52,16 @@ export async function scanSolid(
 /** First start: no address was handed out before this block. */
 async function begin(
   { sql, chain: { network } }: Scan,
-  { height, hash, time }: BlockRef,
+  { height, hash, time, tick }: BlockRef,
 ): Promise<Cursor> {
-  await moveCursor(sql, network, "solid", null, { height, hash, time, previousTime: time });
+  await moveCursor(sql, network, "solid", null, {
+    height,
+    hash,
+    time,
+    previousTime: time,
+    tick,
+    previousTick: tick,
+  });
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
   logEvent("chain.watched", { network, height: cursor.height });
@@ -119,8 +126,9 @@ async function record(
   const { network } = chain;
   const merchants = await recordBlocks(sql, chain, blocks, "solid");
   crashPoint("watcher.after-inbox");
-  const { height, hash, time } = blocks[blocks.length - 1] as Block;
-  const next = { height, hash, time, previousTime: blocks.at(-2)?.time ?? cursor.time };
+  const { height, hash, time, tick } = blocks[blocks.length - 1] as Block;
+  const { time: previousTime, tick: previousTick } = blocks.at(-2) ?? cursor;
+  const next = { height, hash, time, previousTime, tick, previousTick };
   const { covered } = heightsOf(blocks);
   if (!await moveCursor(sql, network, "solid", cursor, next, covered)) return null;
   crashPoint("watcher.after-cursor");

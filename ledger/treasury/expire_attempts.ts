@@ -23,8 +23,8 @@ export interface Testimony {
   /** The solid block of its own, later than the expiry, by which it does not know the transaction. */
   readonly height: number;
   readonly hash: string;
-  /** Time of the block before that one, Unix milliseconds. */
-  readonly previousTime: number;
+  /** Tick of the block before that one. */
+  readonly previousTick: number;
   /** Time of the question, Unix milliseconds. */
   readonly askedAt: number;
 }
@@ -46,10 +46,10 @@ export interface ExpiryEvidence {
 }
 
 /**
- * Declares signed transactions expired whose expiry our own scan of solid blocks has passed without
+ * Declares signed transactions expired whose last tick our own scan of solid blocks has passed without
  * meeting them. The scan records what it meets before its cursor moves, and a transaction can only
- * be in a block whose parent is not later than its expiry: so the block before the cursor's being
- * later is the proof, kept as evidence with the attempt. A node's answer never takes its place; for
+ * be in a block whose parent is not past its last tick: so the block before the cursor's being past
+ * it is the proof, kept as evidence with the attempt. A node's answer never takes its place; for
  * large transfers a second node's testimony stands beside it. A cursor that was read in another
  * history of the database proves nothing: this one may lack what was recorded before it moved.
  *
@@ -99,7 +99,7 @@ async function readLateInternal(
     SELECT o.id FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     WHERE o.network = ${network} AND o.status = 'signed' AND o.payment_id IS NULL
-      AND a.expires_at < ${new Date(solid.previousTime)} ORDER BY o.id`;
+      AND a.dies_after < ${solid.previousTick} ORDER BY o.id`;
   return rows.map(({ id }) => id);
 }
 
@@ -120,6 +120,7 @@ async function expireTogether(
   const evidence = JSON.stringify({
     height: solid.height,
     hash: solid.hash,
+    previousTick: solid.previousTick,
     previousTime: new Date(solid.previousTime).toISOString(),
     ...(scannedFrom === null ? {} : { scannedFrom }),
   });
@@ -145,10 +146,10 @@ async function expireTogether(
           AS t(txid, testimony) ON t.txid = a.txid
         WHERE o.network = ${network} AND o.status = 'signed' AND (o.payment_id IS NULL) = ${isInternal}
           AND (${only === null} OR o.id = ANY (${[...only ?? []]}::text[]))
-          AND a.expires_at < ${new Date(solid.previousTime)}
+          AND a.dies_after < ${solid.previousTick}
           AND (SELECT name FROM hub.scan_basis) = ${solid.history}
           AND EXISTS (SELECT FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'
-            AND c.previous_time >= ${new Date(solid.previousTime)}
+            AND c.previous_tick >= ${solid.previousTick}
             AND (c.height > ${solid.height} OR c.height = ${solid.height} AND c.hash = ${solid.hash}))
           AND (${scannedFrom}::bigint IS NULL OR a.since_height IS NULL OR a.since_height + 1 >= ${scannedFrom})
           -- blocks that were read before it was known here say nothing before they are read again
@@ -223,10 +224,9 @@ async function expireTogether(
 }
 
 /** A testimony as evidence is written: times for people. */
-function shown({ previousTime, askedAt, ...rest }: Testimony) {
+function shown({ askedAt, ...rest }: Testimony) {
   return {
     ...rest,
-    previousTime: new Date(previousTime).toISOString(),
     askedAt: new Date(askedAt).toISOString(),
   };
 }

@@ -2,15 +2,15 @@ import type { Sql } from "postgres";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
-import { bigint, integer, type RowOf, text, time } from "../table.ts";
+import { bigint, integer, type RowOf, text } from "../table.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unreadable_blocks.ts";
 
 const expiredShape = shape({
   outgoingId: text(),
   merchantId: text(),
   txid: text(),
-  /** Unix milliseconds of block time. */
-  expiresAt: time(),
+  /** The last tick at which a block may hold it. */
+  diesAfter: bigint(),
 });
 /** A transaction that our own scan has proven dead and that a second node has to agree on. */
 export type ExpiredAttempt = RowOf<typeof expiredShape>;
@@ -19,24 +19,24 @@ export type ExpiredAttempt = RowOf<typeof expiredShape>;
  * Signed transactions of more than an amount whose expiry our scan has passed, oldest first. What
  * moves the chain's own coin is not among them: it pays no merchant.
  *
- * @param previousTime of the solid cursor, Unix milliseconds
+ * @param previousTick of the solid cursor
  * @param above in any token
  */
 export async function readExpiredAttempts(
   sql: Sql,
   network: Network,
-  previousTime: number,
+  previousTick: number,
   above: Amount,
   limit: number,
 ): Promise<readonly ExpiredAttempt[]> {
   return expiredShape.all(
     await sql`
-    SELECT a.outgoing_id, a.merchant_id, a.txid, a.expires_at
+    SELECT a.outgoing_id, a.merchant_id, a.txid, a.dies_after
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     WHERE o.network = ${network} AND o.status = 'signed' AND o.currency <> 'native'
       AND o.amount > ${formatAmount(above)}::text::numeric
-      AND a.expires_at < ${new Date(previousTime)}
+      AND a.dies_after < ${previousTick}
     ORDER BY o.id LIMIT ${limit}`,
   );
 }
@@ -45,23 +45,21 @@ export async function readExpiredAttempts(
  * Transfers whose transaction expired and that were signed before the first block of an unbroken
  * scan: a block that was not read may hold them.
  *
- * @param previousTime of the solid cursor, Unix milliseconds
+ * @param previousTick of the solid cursor
  * @param scannedFrom the lowest block from which on all up to the cursor were read
  * @returns outgoing ids, oldest first
  */
 export async function readUnscanned(
   sql: Sql,
   network: Network,
-  previousTime: number,
+  previousTick: number,
   scannedFrom: number,
   limit: number,
 ): Promise<readonly string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT o.id FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
-    WHERE o.network = ${network} AND o.status = 'signed' AND a.expires_at < ${new Date(
-    previousTime,
-  )} AND a.since_height + 1 < ${scannedFrom}
+    WHERE o.network = ${network} AND o.status = 'signed' AND a.dies_after < ${previousTick} AND a.since_height + 1 < ${scannedFrom}
     ORDER BY o.id LIMIT ${limit}`;
   return rows.map((row) => row.id);
 }
@@ -106,12 +104,12 @@ export type RereadDuty = RowOf<typeof rereadShape>;
  * begin lowest come first; one whose first block could not be read is left alone for its pause, and comes
  * last after it.
  *
- * @param previousTime of the solid cursor, Unix milliseconds
+ * @param previousTick of the solid cursor
  */
 export async function readRereads(
   sql: Sql,
   network: Network,
-  previousTime: number,
+  previousTick: number,
   limit: number,
 ): Promise<readonly RereadDuty[]> {
   return rereadShape.all(
@@ -121,9 +119,7 @@ export async function readRereads(
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     LEFT JOIN hub.unreadable_block u ON u.network = o.network AND u.view = 'again'
       AND u.height = coalesce(a.reread_height, a.since_height) + 1
-    WHERE o.network = ${network} AND o.status = 'signed' AND a.expires_at < ${new Date(
-      previousTime,
-    )}
+    WHERE o.network = ${network} AND o.status = 'signed' AND a.dies_after < ${previousTick}
       AND coalesce(a.reread_height, a.since_height) < a.known_height
       AND (u.height IS NULL OR u.next_try_at <= now()
         OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))

@@ -158,7 +158,9 @@ const signedShape = shape({
   network: text<Network>(),
   txid: text(),
   bytes: text(),
-  /** Unix milliseconds of block time. */
+  /** The last tick at which a block may hold it. */
+  diesAfter: bigint(),
+  /** For people and timers, Unix milliseconds. */
   expiresAt: time(),
   /** The most coin that it may take from the hot wallet, besides what it moves; a sweep takes none. */
   feeLimit: amount(),
@@ -229,9 +231,9 @@ export async function commitSigned(
       WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
     ), stored AS (
       INSERT INTO book.attempt
-        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, since_height,
+        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, since_height,
          known_height, adopted)
-      SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now(), i.fee_limit, i.since_height,
+      SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, i.dies_after, now(), i.fee_limit, i.since_height,
         (SELECT c.height FROM hub.cursor c WHERE c.network = i.network AND c.view = 'solid'),
         ${adopts}::boolean
       FROM moved m JOIN input i ON i.outgoing_id = m.id AND i.merchant_id = m.merchant_id
@@ -271,7 +273,7 @@ const inFlightShape = shape({
   paymentId: orNull(text()),
   txid: text(),
   bytes: text(),
-  /** Unix milliseconds of block time. */
+  /** For people and timers, Unix milliseconds. */
   expiresAt: time(),
 });
 /** A signed transaction whose outcome is not known yet. */

@@ -17,6 +17,10 @@ const cursorShape = shape({
   time: time(),
   /** Time of the block before it. */
   previousTime: time(),
+  /** Count in which its chain measures lifetimes, at that block. */
+  tick: bigint(),
+  /** The same at the block before it: what is past its last tick there can be in no later block. */
+  previousTick: bigint(),
   /**
    * The database's history in which it was read, and how many of its address gaps were watched.
    * Findings that were written since count only there: a promotion may have lost them.
@@ -25,7 +29,7 @@ const cursorShape = shape({
 });
 /** Progress of one view of a network. */
 export type Cursor = RowOf<typeof cursorShape>;
-/** A block that was read, with the time of the one before it. */
+/** A block that was read, with time and tick of the one before it. */
 export type ReadBlock = Omit<Cursor, "history">;
 
 /** Reads a cursor; `null` before the network was first read. */
@@ -36,7 +40,7 @@ export async function readCursor(
 ): Promise<Cursor | null> {
   return cursorShape.first(
     await sql`
-    SELECT height, hash, time, previous_time, (SELECT name FROM hub.scan_basis) AS history
+    SELECT height, hash, time, previous_time, tick, previous_tick, (SELECT name FROM hub.scan_basis) AS history
     FROM hub.cursor WHERE network = ${network} AND view = ${view}`,
   );
 }
@@ -65,12 +69,14 @@ export async function moveCursor(
   const previous = new Date(to.previousTime);
   const rows = from === null
     ? await sql`
-      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, began_height)
-      VALUES (${network}, ${view}, ${to.height}, ${to.hash}, ${time}, ${previous}, ${to.height})
+      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick, began_height)
+      VALUES (${network}, ${view}, ${to.height}, ${to.hash}, ${time}, ${previous}, ${to.tick}, ${to.previousTick},
+        ${to.height})
       ON CONFLICT DO NOTHING RETURNING 1`
     : await sql`
       WITH moved AS (
-        UPDATE hub.cursor SET height = ${to.height}, hash = ${to.hash}, time = ${time}, previous_time = ${previous}
+        UPDATE hub.cursor SET height = ${to.height}, hash = ${to.hash}, time = ${time}, previous_time = ${previous},
+          tick = ${to.tick}, previous_tick = ${to.previousTick}
         WHERE network = ${network} AND view = ${view} AND height = ${from.height} AND hash = ${from.hash}
           AND (SELECT name FROM hub.scan_basis) = ${from.history} AND (SELECT hub.may_pass_blocks(${network}))
         RETURNING network
@@ -83,14 +89,15 @@ export async function moveCursor(
 export async function storeHead(
   sql: Sql,
   network: Network,
-  head: Pick<Cursor, "height" | "hash" | "time">,
+  head: Pick<Cursor, "height" | "hash" | "time" | "tick">,
 ): Promise<void> {
   const time = new Date(head.time);
   await sql`
-    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-    VALUES (${network}, 'head', ${head.height}, ${head.hash}, ${time}, ${time})
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    VALUES (${network}, 'head', ${head.height}, ${head.hash}, ${time}, ${time}, ${head.tick}, ${head.tick})
     ON CONFLICT (network, view) DO UPDATE SET height = excluded.height, hash = excluded.hash,
-      time = excluded.time, previous_time = excluded.previous_time`;
+      time = excluded.time, previous_time = excluded.previous_time,
+      tick = excluded.tick, previous_tick = excluded.previous_tick`;
 }
 
 const rangeShape = shape({ first: bigint(), last: bigint() });

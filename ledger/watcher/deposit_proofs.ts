@@ -150,7 +150,7 @@ function transferOf(
   { sender, receiver, contested, ...row }: RowOf<typeof proofShape>,
 ): AwaitedProof {
   // a final transfer expires no more
-  return { ...row, from: sender, to: receiver, isContested: contested, expiresAt: 0 };
+  return { ...row, from: sender, to: receiver, isContested: contested, diesAfter: 0, expiresAt: 0 };
 }
 
 /**

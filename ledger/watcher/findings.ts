@@ -14,6 +14,9 @@ export interface TransferFinding {
   readonly height: number;
   /** Hash of that block; absent or null where only the transaction was read. */
   readonly hash?: string | null;
+  /** The last tick at which a block may hold its transaction. */
+  readonly diesAfter: number;
+  /** About when that is, for people and timers; Unix milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -26,6 +29,7 @@ export function inboxData(finding: TransferFinding): string {
     to: finding.to,
     addressId: finding.addressId,
     height: finding.height,
+    diesAfter: finding.diesAfter,
     expiresAt: finding.expiresAt,
   });
 }

@@ -12,8 +12,8 @@ const pendingShape = shape({
   to: text(),
   /** Height of the block it was first seen in; 0: not known, so that nothing is ever proven. */
   height: bigint(),
-  /** Unix milliseconds. */
-  expiresAt: time(),
+  /** The last tick at which a block may hold it. */
+  diesAfter: bigint(),
 });
 /** A deposit that was seen and may still vanish. */
 export type PendingTransfer = RowOf<typeof pendingShape>;
@@ -26,7 +26,7 @@ export async function readPendingDeposit(
   return pendingShape.first(
     await sql`
     SELECT id AS deposit_id, merchant_id, network, txid, log_index, address AS "to", coalesce(height, 0) AS height,
-      expires_at
+      dies_after
     FROM book.deposit
     WHERE id = ${depositId} AND status = 'PENDING' AND txid IS NOT NULL AND expires_at IS NOT NULL`,
   );

@@ -32,8 +32,10 @@ async function withClaims(
     const scan = async () => {
       const { height, hash, time } = await chain.solid();
       await api.sql`
-        INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-        VALUES ('TRX', 'solid', ${height}, ${hash}, ${new Date(time)}, ${new Date(time)})
+        INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+        VALUES ('TRX', 'solid', ${height}, ${hash}, ${new Date(time)}, ${new Date(
+        time,
+      )}, ${time}, ${time})
         ON CONFLICT (network, view) DO UPDATE SET height = excluded.height, hash = excluded.hash`;
     };
     await scan();
@@ -273,8 +275,8 @@ test("a merchant's claims wait behind themselves, whatever keys it has, and keep
   });
   await using api = await testApi({ chains: new Map([["TRX", chain]]) });
   await api.sql`
-    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-    VALUES ('TRX', 'solid', 7, '7', now(), now())`;
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    VALUES ('TRX', 'solid', 7, '7', now(), now(), 7, 6)`;
   const busy = await api.addMerchant();
   const calm = await api.addMerchant();
   const keys = [busy.key];

@@ -289,8 +289,8 @@ test("no verdict passes a withdrawal that would be paid beside the transfer, unl
   // another signer's bytes stand for it: it is still the same payout, and still would be paid
   await sql`UPDATE book.outgoing SET status = 'signed', attempts = 1`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, adopted)
-    SELECT id, 1, merchant_id, network, 'b0', 'b0', '2026-11-23T10:00:00Z', now(), 1, true FROM book.outgoing`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, adopted)
+    SELECT id, 1, merchant_id, network, 'b0', 'b0', '2026-11-23T10:00:00Z', 1795428000000, now(), 1, true FROM book.outgoing`;
   assertMatch(
     await run("list"),
     new RegExp(`${withdrawalId} of ${id}, waits for its expiry at 2026-11-23T10:00:00.000Z`),

@@ -256,6 +256,7 @@ shared("a deposit is listed with its fees, its transaction and its address", asy
       to: issued.address,
       addressId: address?.id,
       height: 7,
+      diesAfter: 1_800_000_000_000,
       expiresAt: 1_800_000_000_000,
     })
   })`;

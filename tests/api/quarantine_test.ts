@@ -16,6 +16,7 @@ test("a disputed transfer is discarded where the nodes bear it out, with an audi
     hash: "h",
     parentHash: "g",
     time: 0,
+    tick: 0,
     transactions: [],
     transfers: [],
   };
@@ -66,6 +67,7 @@ test("a disputed transfer is discarded where the nodes bear it out, with an audi
     to: issued.address,
     height: 7,
     hash: "other",
+    diesAfter: Date.now(),
     expiresAt: Date.now(),
   }]);
   api.journal.wake(merchantId);
@@ -96,6 +98,7 @@ test("a disputed transfer is discarded where the nodes bear it out, with an audi
     eventFrom: "x",
     eventTo: "y",
     amount: amount("1"),
+    diesAfter: 0,
     expiresAt: 0,
   } as const;
   own = { kind: "block", block: { ...block, transfers: [sent] } };

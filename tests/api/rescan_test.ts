@@ -18,6 +18,7 @@ function blockOf(height: number, to: string): Block {
     hash: `h${height}`,
     parentHash: `h${height - 1}`,
     time: height * 1_000,
+    tick: height * 1_000,
     transactions: [{ txid, success: true, failure: null, fee: amount("0") }],
     transfers: height !== 45 ? [] : [{
       txid,
@@ -26,6 +27,7 @@ function blockOf(height: number, to: string): Block {
       eventFrom: eventAddressOf(SOMEWHERE),
       eventTo: eventAddressOf(to),
       amount: amount("12"),
+      diesAfter: 90_000,
       expiresAt: 90_000,
     }],
   };
@@ -55,6 +57,8 @@ test("blocks that are read again book what was missed, once, and what was not pa
     hash: "h60",
     time: 60_000,
     previousTime: 59_000,
+    tick: 60_000,
+    previousTick: 59_000,
   });
   const rescan = (body: object, network = "TRX", caller = admin) =>
     api.call("POST", `/api/admin/chains/${network}/rescan`, { key: caller, body });
@@ -110,7 +114,14 @@ test("blocks that do not end in the scan's newest one, or do not continue each o
   const { key } = await api.addMerchant();
   const body = { network: "TRX", identifier: "c" };
   address = (await api.call("POST", "/api/deposit-address", { key, body })).body.address;
-  const passed = { height: 60, hash: "another", time: 60_000, previousTime: 59_000 };
+  const passed = {
+    height: 60,
+    hash: "another",
+    time: 60_000,
+    previousTime: 59_000,
+    tick: 60_000,
+    previousTick: 59_000,
+  };
   await moveCursor(api.sql, "TRX", "solid", null, passed);
   const rescan = (from: number, to: number) =>
     api.call("POST", "/api/admin/chains/TRX/rescan", { key: admin, body: { from, to } });
@@ -141,6 +152,7 @@ test("what left a wallet before the scan began says nothing, however often its b
           eventFrom: eventAddressOf(EMPTY_CHAIN.hotWallet),
           eventTo: eventAddressOf(SOMEWHERE),
           amount: amount("1"),
+          diesAfter: 90_000,
           expiresAt: 90_000,
         };
         yield { kind: "block", block: { ...block, transfers: [spend] } };
@@ -154,6 +166,8 @@ test("what left a wallet before the scan began says nothing, however often its b
     hash: `h${height}`,
     time: height * 1_000,
     previousTime: height * 1_000 - 1_000,
+    tick: height * 1_000,
+    previousTick: height * 1_000 - 1_000,
   });
   await moveCursor(api.sql, "TRX", "solid", null, at(40));
   const told = async (from: number, to: number) => {

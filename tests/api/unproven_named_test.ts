@@ -30,6 +30,7 @@ shared(
       to: row?.address ?? "",
       height: 7,
       hash: "h",
+      diesAfter: 0,
       expiresAt: 0,
     } as const;
     await setDepositProofRule(sql, "TRX", amount("50"));
@@ -90,6 +91,7 @@ shared(
       to: row?.address ?? "",
       height: 7,
       hash: "h",
+      diesAfter: 0,
       expiresAt: 0,
     } as const;
     const waiting = async () => {

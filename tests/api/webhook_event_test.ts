@@ -33,7 +33,14 @@ async function upstream() {
     },
   };
   const api = await testApi({ chains: new Map<Network, typeof chain>([["TRX", chain]]) });
-  const passed = { height: 9, hash: "h9", time: Date.now(), previousTime: Date.now() };
+  const passed = {
+    height: 9,
+    hash: "h9",
+    time: Date.now(),
+    previousTime: Date.now(),
+    tick: Date.now(),
+    previousTick: Date.now(),
+  };
   await moveCursor(api.sql, "TRX", "solid", null, passed);
   return { api, solid, admin: await api.addKey(null, { permissions: ["admin:write"] }) };
 }
@@ -113,6 +120,7 @@ function payment(txid: string, fields: Partial<FoundTransaction> = {}): FoundTra
       eventFrom: eventAddressOf(HOT_WALLET),
       eventTo: eventAddressOf(SOMEWHERE),
       amount: amount("10"),
+      diesAfter: Date.now(),
       expiresAt: Date.now(),
     }],
     ...fields,

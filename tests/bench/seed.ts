@@ -88,6 +88,7 @@ async function fundAll(sql: Sql, merchantIds: readonly string[]): Promise<void> 
     to: SOMEWHERE,
     addressId: "adr_bench",
     height: 7,
+    diesAfter: 1_800_000_000_000,
     expiresAt: 1_800_000_000_000,
   };
   await sql`

@@ -126,7 +126,14 @@ test("POST /api/webhook/event: each type moves its record, and only where it may
   assertEquals(await send("deposit.pending", { depositId: failed }), 400);
   const { body } = await shop.post("/api/withdrawals", PAYOUT);
   const { withdrawalId } = body;
-  const passed = { height: 9, hash: "9".repeat(64), time: Date.now(), previousTime: Date.now() };
+  const passed = {
+    height: 9,
+    hash: "9".repeat(64),
+    time: Date.now(),
+    previousTime: Date.now(),
+    tick: Date.now(),
+    previousTick: Date.now(),
+  };
   await moveCursor(api.sql, "TRX", "solid", null, passed);
   assertEquals(
     await send("withdrawal.confirmed", { withdrawalId, txHash: "a".repeat(64) }),

@@ -55,7 +55,7 @@ const FIXED = [
   ],
   [
     depositTable,
-    "id merchant_id seq transaction_seq network source reference_id description address_id address txid log_index created_at created_by created_admin",
+    "id merchant_id seq transaction_seq network source reference_id description address_id address txid log_index dies_after created_at created_by created_admin",
   ],
   [
     transactionTable,
@@ -229,7 +229,7 @@ async function signedPayout(sql: Sql): Promise<string> {
   return outgoingId;
 }
 
-const EVIDENCE = JSON.stringify({ height: 1, hash: "a", previousTime: "b" });
+const EVIDENCE = JSON.stringify({ height: 1, hash: "a", previousTick: 1 });
 const move = (sql: Sql, status: string) => sql`UPDATE book.outgoing SET status = ${status}`;
 
 test("no transfer is taken back while a transaction of it may land, whoever writes that", async () => {

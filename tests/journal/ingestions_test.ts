@@ -231,6 +231,7 @@ async function scan(sql: Sql, merchantId: string, txid: string): Promise<void> {
     from: SOMEWHERE,
     to: `address of ${merchantId}`,
     height: 7,
+    diesAfter: 1_800_000_000_000,
     expiresAt: 1_800_000_000_000,
   }]);
 }

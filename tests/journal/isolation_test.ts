@@ -235,6 +235,7 @@ test("a merchant with a thousand transfers delays no other merchant's", async ()
       to: "customer",
       addressId: "adr_test",
       height: 7,
+      diesAfter: 1,
       expiresAt: 1,
     })
   } FROM unnest(${txids}::text[]) AS txid`;

@@ -169,7 +169,14 @@ test("the expiry timer leaves a final top-up alone and goes away", async () => {
   await addTransfer(sql, merchantId, "100", { phase: "solid", txid });
   await hear();
   // the solid chain is far past the expiry by now
-  const block = { height: 9, hash: "h", time: expiresAt * 3, previousTime: expiresAt * 2 };
+  const block = {
+    height: 9,
+    hash: "h",
+    time: expiresAt * 3,
+    previousTime: expiresAt * 2,
+    tick: expiresAt * 3,
+    previousTick: expiresAt * 2,
+  };
   await moveCursor(sql, "TRX", "solid", null, block);
   await actor.receive({ type: "timer", name: "expiry" });
   assertEquals((await sql`SELECT 1 FROM hub.timer`).length, 0);

@@ -77,8 +77,15 @@ test("what is on its way between wallets of ours is in one of them, and nothing 
 test("a block that was passed unread is told, and reading it again closes the gap", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  await moveCursor(sql, "TRX", "solid", null, { height: 9, hash: "h9", time: 0, previousTime: 0 });
-  const to = { height: 29, hash: "h29", time: 0, previousTime: 0 };
+  await moveCursor(sql, "TRX", "solid", null, {
+    height: 9,
+    hash: "h9",
+    time: 0,
+    previousTime: 0,
+    tick: 0,
+    previousTick: 0,
+  });
+  const to = { height: 29, hash: "h29", time: 0, previousTime: 0, tick: 0, previousTick: 0 };
   assert(
     await moveCursor(
       sql,
@@ -110,6 +117,7 @@ test("a block that was passed unread is told, and reading it again closes the ga
             hash: `h${height}`,
             parentHash: `h${height - 1}`,
             time: 0,
+            tick: 0,
             transactions: [],
             transfers: [],
           },
@@ -138,6 +146,8 @@ test("the cursor cannot pass a block that was not read, nor one of another chain
     hash: `h${height}`,
     time: 0,
     previousTime: 0,
+    tick: 0,
+    previousTick: 0,
     history,
   });
   await moveCursor(sql, "TRX", "solid", null, at(9));

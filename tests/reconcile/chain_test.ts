@@ -35,7 +35,14 @@ function chainOf(
     ...EMPTY_CHAIN,
     network: "TRX",
     solid: () =>
-      Promise.resolve({ height: 10, parentHeight: 9, hash: "h", parentHash: "p", time: 0 }),
+      Promise.resolve({
+        height: 10,
+        parentHeight: 9,
+        hash: "h",
+        parentHash: "p",
+        time: 0,
+        tick: 0,
+      }),
     balanceOf: (address) => Promise.resolve(balances[address] ?? amount("0")),
     transaction: (txid) =>
       Promise.resolve({
@@ -54,6 +61,7 @@ function chainOf(
             eventFrom: eventAddressOf(HOT_WALLET),
             eventTo: eventAddressOf(SOMEWHERE),
             amount: amount("10"),
+            diesAfter: 0,
             expiresAt: 0,
           }],
         },
@@ -91,7 +99,14 @@ async function books(sql: Sql) {
     return row === undefined;
   });
   await journal.stop(1_000);
-  await moveCursor(sql, "TRX", "solid", null, { height: 10, hash: "h", time: 0, previousTime: 0 });
+  await moveCursor(sql, "TRX", "solid", null, {
+    height: 10,
+    hash: "h",
+    time: 0,
+    previousTime: 0,
+    tick: 0,
+    previousTick: 0,
+  });
 }
 
 const pause = () => Promise.resolve();
@@ -159,7 +174,14 @@ test("books and chain are compared as of one block", async (t) => {
     };
     const chain = chainOf({ ...right, [two]: amount("39"), [hot]: amount("4.5") }, {
       solid: () =>
-        Promise.resolve({ height, parentHeight: height - 1, hash: "h", parentHash: "p", time: 0 }),
+        Promise.resolve({
+          height,
+          parentHeight: height - 1,
+          hash: "h",
+          parentHash: "p",
+          time: 0,
+          tick: 0,
+        }),
       transaction: () => Promise.reject(new ChainUnavailable("timeout", reason)),
     });
     const report = await checkChain({ sql, chain, pause: mine, coldAddress: null });
@@ -183,7 +205,14 @@ test("books and chain are compared as of one block", async (t) => {
     ]);
     const ahead = chainOf(right, {
       solid: () =>
-        Promise.resolve({ height: 11, parentHeight: 10, hash: "h", parentHash: "p", time: 0 }),
+        Promise.resolve({
+          height: 11,
+          parentHeight: 10,
+          hash: "h",
+          parentHash: "p",
+          time: 0,
+          tick: 0,
+        }),
     });
     assertEquals(await reportOf(ahead), [
       ["books and chain agree: Cannot compare as the service's scan has not passed block 11"],

@@ -216,6 +216,7 @@ test("what was not compared is told as not compared, and hides nothing else", as
         hash: `h${height}`,
         parentHash: "",
         time: 0,
+        tick: 0,
       });
     const disagree = "its nodes do not agree on the newest block";
     const found = await compare({ ...check.chain, solid });

@@ -92,6 +92,7 @@ test("a database of any release is carried over: its books hold and its payments
       await carriedOver(sql, version, text);
       await renewAwaitedVerdict(sql);
       assertEquals(await booksFaults(sql), []);
+      assertEquals(await withoutTicks(sql), []);
       assertEquals((await verifyAudit(sql, null)).faults, []);
       await confirmPending(sql);
       await endPayouts(sql);
@@ -100,6 +101,24 @@ test("a database of any release is carried over: its books hold and its payments
     });
   }
 });
+
+/** Rows whose tick is not the time that stood for it in 0.1.0, where all chains counted lives in time. */
+async function withoutTicks(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT txid AS id FROM book.attempt WHERE created_at < now() - interval '1 minute'
+      AND (dies_after <> extract(epoch FROM expires_at) * 1000 OR outcome = 'expired'
+        AND (evidence->>'previousTick')::bigint <> extract(epoch FROM (evidence->>'previousTime')::timestamptz) * 1000)
+    UNION ALL
+    SELECT id FROM book.deposit WHERE status = 'PENDING' AND expires_at IS NOT NULL
+      AND dies_after IS DISTINCT FROM extract(epoch FROM expires_at) * 1000
+    UNION ALL
+    SELECT network || '/' || view FROM hub.cursor
+    WHERE tick <> extract(epoch FROM time) * 1000 OR previous_tick <> extract(epoch FROM previous_time) * 1000
+    UNION ALL
+    SELECT txid FROM book.inbox WHERE consumed_at IS NULL AND phase IN ('seen', 'solid')
+      AND data->'diesAfter' IS DISTINCT FROM data->'expiresAt'`;
+  return rows.map(({ id }) => id);
+}
 
 /** A deposit that was seen before the upgrade becomes final after it. */
 async function confirmPending(sql: Sql): Promise<void> {
@@ -136,7 +155,14 @@ async function endPayouts(sql: Sql): Promise<void> {
     ["dead", "queued", "signed"],
   );
   const living = payouts.filter(({ status }) => status !== "dead").map(({ id }) => id);
-  const solid = { height: 20, parentHeight: 19, hash: "20", parentHash: "19", time: Date.now() };
+  const solid = {
+    height: 20,
+    parentHeight: 19,
+    hash: "20",
+    parentHash: "19",
+    time: Date.now(),
+    tick: Date.now(),
+  };
   const block = () => Promise.resolve(solid);
   const chain = paperChain("TRX", { head: block, solid: block });
   await signQueued(chain, nodeOf(sql, chain));

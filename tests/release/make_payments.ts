@@ -199,6 +199,8 @@ export async function makeOddPayouts(api: TestApi): Promise<void> {
     hash: "12",
     time: SIGNED_AT + 60_000,
     previousTime: SIGNED_AT + 57_000,
+    tick: SIGNED_AT + 60_000,
+    previousTick: SIGNED_AT + 57_000,
   });
   await sign(api, again.outgoingId, shop.id, SIGNED_AT);
   assertEquals((await expireAttempts(api.sql, "TRX", solid, 3)).requeued, [again.outgoingId]);

@@ -37,11 +37,18 @@ export async function makeRest(api: TestApi): Promise<void> {
     );
   }
   const at = Date.now();
-  const block = { height: 5, hash: "5", time: at, previousTime: at - 3_000 };
+  const block = {
+    height: 5,
+    hash: "5",
+    time: at,
+    previousTime: at - 3_000,
+    tick: at,
+    previousTick: at - 3_000,
+  };
   assert(await moveCursor(sql, "TRX_SHASTA", "solid", null, block));
   await sql`
-    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-    SELECT network, 'head', height + 2, '7', time, previous_time FROM hub.cursor
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    SELECT network, 'head', height + 2, '7', time, previous_time, tick, previous_tick FROM hub.cursor
     WHERE network = 'TRX_SHASTA'`;
   await storeGenesis(sql, "TRX", "0".repeat(64));
   await addNodeCalls(sql, "TRX", "node.example", "2026-11-23", 3);

@@ -60,6 +60,7 @@ async function payAndNote(api: TestApi, shop: Shop, address: string): Promise<vo
     from: "somebody",
     to: address,
     height: 7,
+    diesAfter: 0,
     expiresAt: 0,
   }]);
 }

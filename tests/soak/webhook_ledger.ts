@@ -65,7 +65,7 @@ export async function addTransfers(
   await sql`
     INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
     SELECT m, 'TRX', t, 0, p, jsonb_build_object('currency', 'USDT', 'amount', a, 'from', ${SOMEWHERE}::text,
-      'to', ${SOMEWHERE}::text, 'addressId', 'adr_soak', 'height', 7, 'expiresAt', 1900000000000)
+      'to', ${SOMEWHERE}::text, 'addressId', 'adr_soak', 'height', 7, 'diesAfter', 1900000000000, 'expiresAt', 1900000000000)
     FROM unnest(${rows.map(({ merchantId }) => merchantId)}::text[],
       ${rows.map(({ txid }) => txid)}::text[], ${rows.map(({ phase }) => phase)}::text[],
       ${rows.map(({ amount }) => amount)}::text[]) AS r(m, t, p, a)`;

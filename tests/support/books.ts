@@ -58,6 +58,7 @@ export async function addTransfer(
     readonly addressId?: string;
     readonly network?: Network;
     readonly expiresAt?: number;
+    readonly diesAfter?: number;
   } = {},
 ): Promise<string> {
   const txid = fields.txid ?? (++transfers).toString(16).padStart(64, "f");
@@ -73,6 +74,7 @@ export async function addTransfer(
       to: fields.to ?? SOMEWHERE,
       addressId: fields.addressId ?? "adr_test",
       height: 7,
+      diesAfter: fields.diesAfter ?? fields.expiresAt ?? 1_800_000_000_000,
       expiresAt: fields.expiresAt ?? 1_800_000_000_000,
     })
   })`;

@@ -3,8 +3,10 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned as commit, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { amount } from "./books.ts";
 
-/** A signature as most tests make it: what it may burn is all the same to them. */
-export type SignedAnyhow = Omit<SignedRow, "feeLimit"> & Partial<Pick<SignedRow, "feeLimit">>;
+/** A signature as most tests make it: what it may burn is all the same to them, and a tick is time. */
+export type SignedAnyhow =
+  & Omit<SignedRow, "feeLimit" | "diesAfter">
+  & Partial<Pick<SignedRow, "feeLimit" | "diesAfter">>;
 
 /** The turn before, ended or not: a wallet has one writer, also where a test signs all at once. */
 let last: Promise<unknown> = Promise.resolve();
@@ -31,7 +33,11 @@ async function commitInTurn(
   const [turn] = await sql<{ batches: string }[]>`
     INSERT INTO book.signing_turn (network, node, until) VALUES (${network}, 'test', now())
     ON CONFLICT (network) DO UPDATE SET until = now() RETURNING batches`;
-  const signed = rows.map((row) => ({ feeLimit: amount("2"), ...row }));
+  const signed = rows.map((row) => ({
+    feeLimit: amount("2"),
+    diesAfter: row.expiresAt,
+    ...row,
+  }));
   const ids = await commit(sql, signed, { network, batches: BigInt(turn?.batches ?? 0) });
   assert(ids !== null, "somebody else signed at the same time");
   return ids;

@@ -14,7 +14,14 @@ import { amount } from "./books.ts";
 
 /** A chain on paper; what a test does not replace is calm, rich and accepts everything. */
 export function paperChain(network: Network, replaced: Partial<Chain> = {}): Chain {
-  const solid = { height: 7, parentHeight: 6, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
+  const solid = {
+    height: 7,
+    parentHeight: 6,
+    hash: "7",
+    parentHash: "6",
+    time: 1_700_000_000_000,
+    tick: 1_700_000_000_000,
+  };
   const accepted: BroadcastOutcome = { category: "accepted", retryable: true };
   return {
     network,
@@ -35,7 +42,11 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     transaction: (txid) => Promise.resolve({ kind: "missing", txid }),
     estimateFee: () => Promise.resolve({ fee: amount("1"), limit: amount("2") }),
     envelope: ({ time }) => ({ network, fields: {}, expiresAt: time + 60_000 }),
-    termsOf: (_bytes, near) => ({ beginning: near, feeLimit: amount("2") }),
+    termsOf: (bytes, near) => ({
+      beginning: near,
+      diesAfter: diesAfterOf(bytes),
+      feeLimit: amount("2"),
+    }),
     broadcast: () => Promise.resolve(accepted),
     balanceOf: () => Promise.resolve(amount("1000000")),
     tokenSwitches: () =>
@@ -65,6 +76,11 @@ export function paperGas(replaced: Partial<GasPort> = {}): GasPort {
   };
 }
 
+/** The last tick of bytes that {@linkcode paperSigner} has signed; its ticks are milliseconds. */
+function diesAfterOf(bytes: string): number {
+  return Number(/^\{"expiresAt":(\d+)\}$/.exec(bytes)?.[1] ?? 1_800_000_000_000);
+}
+
 /** A receiver as events would carry it: an address of TRON as hex, a made-up one as it is. */
 export function eventAddressOf(address: string): string {
   return isTronAddress(address) ? addressToLogHex(address) : address;
@@ -76,9 +92,9 @@ export function paperSigner(): Signer {
   let signed = 0;
   return {
     sign: (requests) =>
-      Promise.resolve(requests.map(({ outgoingId, envelope }) => {
+      Promise.resolve(requests.map(({ outgoingId, envelope: { expiresAt } }) => {
         const txid = own + (++signed).toString(16).padStart(64 - own.length, "0");
-        return { outgoingId, signed: { txid, bytes: "{}", expiresAt: envelope.expiresAt } };
+        return { outgoingId, signed: { txid, bytes: JSON.stringify({ expiresAt }), expiresAt } };
       })),
   };
 }

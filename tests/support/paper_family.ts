@@ -1,6 +1,6 @@
 /**
  * A chain on paper of another kind than TRON: it passes heights by, so that a block's parent may be far
- * below it. What holds for it is no habit of one chain.
+ * below it, and it counts lives in blocks, not in time. What holds for it is no habit of one chain.
  *
  * @module
  */
@@ -11,6 +11,12 @@ import { paperChain } from "./paper_chain.ts";
 
 /** Time of the block at a height, Unix milliseconds. */
 export const timeAt = (height: number) => 1_700_000_000_000 + height * 400;
+
+/** Tick of the block at a height: blocks are counted, as if a life were no time. */
+export const tickAt = (height: number) => 1_000 + height;
+
+/** The last tick of a transaction that no tick ends. */
+export const ENDLESS = Number.MAX_SAFE_INTEGER;
 
 /** A block of a chain that passes heights by, empty but for what a test puts into it. */
 export function sparseBlock(
@@ -24,6 +30,7 @@ export function sparseBlock(
     hash: `b${height}`,
     parentHash: `b${parentHeight}`,
     time: timeAt(height),
+    tick: tickAt(height),
     transactions: [],
     transfers: [],
     ...content,

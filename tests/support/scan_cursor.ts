@@ -18,12 +18,14 @@ export async function historyOf(sql: Sql): Promise<string> {
 /** Puts the solid cursor at a block, with nothing marked as read. Answers it as it is read. */
 export async function placeCursor(sql: Sql, network: Network, at: ReadBlock): Promise<Cursor> {
   await sql`
-    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
     VALUES (${network}, 'solid', ${at.height}, ${at.hash}, ${new Date(at.time)}, ${new Date(
     at.previousTime,
-  )})
+  )},
+      ${at.tick}, ${at.previousTick})
     ON CONFLICT (network, view) DO UPDATE SET height = excluded.height, hash = excluded.hash,
-      time = excluded.time, previous_time = excluded.previous_time`;
+      time = excluded.time, previous_time = excluded.previous_time,
+      tick = excluded.tick, previous_tick = excluded.previous_tick`;
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot place the cursor: ${network}`);
   return cursor;

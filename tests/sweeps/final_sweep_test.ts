@@ -34,6 +34,7 @@ async function openAddress(sql: Sql) {
         from: "somebody",
         to: SOMEWHERE,
         height,
+        diesAfter: 0,
         expiresAt: 0,
       }]);
     },
@@ -59,8 +60,8 @@ async function openAddress(sql: Sql) {
     async land(height: number): Promise<void> {
       await sql`UPDATE book.outgoing SET status = 'signed' WHERE status = 'queued'`;
       await sql`
-        INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height)
-        SELECT id, 1, merchant_id, network, id, '{}', now(), now(), 1, 'paid', ${height}
+        INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, outcome, height)
+        SELECT id, 1, merchant_id, network, id, '{}', now(), extract(epoch FROM now()) * 1000, now(), 1, 'paid', ${height}
         FROM book.outgoing WHERE status = 'signed'`;
       await sql`UPDATE book.outgoing SET status = 'final' WHERE status = 'signed'`;
       await sql`UPDATE book.sweep_item SET done = true WHERE outgoing_id IS NOT NULL`;

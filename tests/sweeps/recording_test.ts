@@ -27,8 +27,8 @@ async function addSweeps(sql: Sql, count: number): Promise<readonly string[]> {
     SELECT id, 'mer_platform', 'sweep', 'TRX', 'USDT', 5, n::text, 'hot-wallet', 'signed', 1, now(), now()
     FROM unnest(${ids}::text[], ${numbers}::int[]) AS f(id, n)`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-    SELECT id, 1, 'mer_platform', 'TRX', txid, '{}', now(), now(), 1
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+    SELECT id, 1, 'mer_platform', 'TRX', txid, '{}', now(), extract(epoch FROM now()) * 1000, now(), 1
     FROM unnest(${ids}::text[], ${txids}::text[]) AS f(id, txid)`;
   await sql`
     INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)

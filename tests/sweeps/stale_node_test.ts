@@ -17,7 +17,14 @@ test("what a node behind our scan does not show is not called gone", async () =>
   await using database = await testDatabase();
   const { sql } = database;
   const time = Date.now();
-  await moveCursor(sql, "TRX", "solid", null, { height: 60, hash: "60", time, previousTime: time });
+  await moveCursor(sql, "TRX", "solid", null, {
+    height: 60,
+    hash: "60",
+    time,
+    previousTime: time,
+    tick: time,
+    previousTick: time,
+  });
   await sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
     VALUES ('T1', 'TRX', 'mer_1', 'adr_1', 1)`;
@@ -30,7 +37,14 @@ test("what a node behind our scan does not show is not called gone", async () =>
   /** Looks once at the address, by a node at a height. @returns what is said of it, and for how long */
   const look = async (height: number) => {
     const parentHeight = height - 1;
-    const solid: BlockRef = { height, parentHeight, hash: `${height}`, parentHash: "x", time };
+    const solid: BlockRef = {
+      height,
+      parentHeight,
+      hash: `${height}`,
+      parentHash: "x",
+      time,
+      tick: time,
+    };
     await sql`UPDATE book.sweep_address SET poll_at = now()`;
     const [target] = await dueSweepAddresses(sql, "TRX", 1);
     assert(target !== undefined);

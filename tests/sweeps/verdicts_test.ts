@@ -229,8 +229,8 @@ async function addUnexpected({ sql }: TestDatabase, number: number): Promise<str
     String(number)
   }, 'hot', 'final', 1, now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height, fee)
-    VALUES (${id}, 1, 'mer_platform', 'TRX', ${`sweep ${number}`}, '{}', now(), now(), 1, 'unexpected', 9, 1)`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, outcome, height, fee)
+    VALUES (${id}, 1, 'mer_platform', 'TRX', ${`sweep ${number}`}, '{}', now(), extract(epoch FROM now()) * 1000, now(), 1, 'unexpected', 9, 1)`;
   await sql`
     INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
     SELECT 'mer_test', 'TRX', ${`to ${number}`}, n, ${`T${number}`}, 'USDT', 100, n FROM generate_series(1, 3) n`;

@@ -51,7 +51,14 @@ test("however many transfers are gone from an address, they are written off at o
 test("nothing of a block that is being read is written off", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const cursor = { height: 7, hash: "07", time: 7_000, previousTime: 4_000 };
+  const cursor = {
+    height: 7,
+    hash: "07",
+    time: 7_000,
+    previousTime: 4_000,
+    tick: 7_000,
+    previousTick: 4_000,
+  };
   await moveCursor(sql, "TRX", "solid", null, cursor);
   await watchAddresses(sql, [{
     address: SOMEWHERE,
@@ -71,6 +78,7 @@ test("nothing of a block that is being read is written off", async () => {
     from: SOMEWHERE,
     to: SOMEWHERE,
     height: 8,
+    diesAfter: 9_000,
     expiresAt: 9_000,
   };
   await recordTransfers(sql, "TRX", "solid", [transfer]);
@@ -93,7 +101,14 @@ test("nothing of a block that is being read is written off", async () => {
   });
   assertEquals(asked, []);
   // a node that has that block as well shows what is so
-  const passed = { height: 8, hash: "08", time: 10_000, previousTime: 7_000 };
+  const passed = {
+    height: 8,
+    hash: "08",
+    time: 10_000,
+    previousTime: 7_000,
+    tick: 10_000,
+    previousTick: 7_000,
+  };
   assertEquals(
     await moveCursor(sql, "TRX", "solid", { ...cursor, history: await historyOf(sql) }, passed, 1),
     true,

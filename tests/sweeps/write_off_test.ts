@@ -186,8 +186,8 @@ async function endSweep({ sql }: House, id: string, height: number): Promise<voi
     await tx`UPDATE book.outgoing SET status = 'signed', attempts = 1 WHERE id = ${id}`;
     await tx`
       INSERT INTO book.attempt
-        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height, fee)
-      VALUES (${id}, 1, 'mer_platform', 'TRX', ${id}, '{}', now(), now(), 1, 'paid', ${height}, 0)`;
+        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, outcome, height, fee)
+      VALUES (${id}, 1, 'mer_platform', 'TRX', ${id}, '{}', now(), extract(epoch FROM now()) * 1000, now(), 1, 'paid', ${height}, 0)`;
     await tx`UPDATE book.outgoing SET status = 'final' WHERE id = ${id}`;
   });
 }

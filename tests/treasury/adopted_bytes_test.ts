@@ -154,6 +154,7 @@ test("only an open hold adopts, only what was made and signed before it was foun
     network: "TRX" as const,
     txid: outgoingId,
     bytes: outgoingId,
+    diesAfter: until,
     expiresAt: until,
     feeLimit: amountOf("1"),
     sinceHeight: 100,
@@ -186,6 +187,8 @@ test("only an open hold adopts, only what was made and signed before it was foun
     hash: "200",
     time: until + 2_000,
     previousTime: until + 1_000,
+    tick: until + 2_000,
+    previousTick: until + 1_000,
   });
   assertEquals(await expireAttempts(sql, "TRX", solid, 2), {
     requeued: ["out_before"],
@@ -209,7 +212,11 @@ test("odd bytes that a signer remembers keep no others from being adopted, nor t
   const chain = paperChain("TRX", {
     termsOf: (bytes, near) => {
       if (bytes === "odd") throw new RangeError("Cannot read a transaction as it is none");
-      return { beginning: near, feeLimit: amount(bytes === "costly" ? "1" + "0".repeat(30) : "2") };
+      return {
+        beginning: near,
+        diesAfter: 1,
+        feeLimit: amount(bytes === "costly" ? "1" + "0".repeat(30) : "2"),
+      };
     },
   });
   const bytesOf: Readonly<Record<string, string>> = { out_1: "odd", out_2: "{}", out_3: "costly" };

@@ -62,7 +62,14 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
 /** Queues transfers, and sets the scan to {@linkcode HEIGHT}. */
 async function addQueuedAndScan(sql: Sql, count: number): Promise<void> {
   await addQueued(sql, count);
-  const cursor = { height: HEIGHT, hash: blockId(HEIGHT), time: 2, previousTime: 1 };
+  const cursor = {
+    height: HEIGHT,
+    hash: blockId(HEIGHT),
+    time: 2,
+    previousTime: 1,
+    tick: 2,
+    previousTick: 1,
+  };
   await moveCursor(sql, "TRX", "solid", null, cursor);
 }
 

@@ -104,7 +104,7 @@ test("a cold transfer never takes what is queued, gives way to payouts, and is n
   // nothing is planned before the scan has begun, nor on the word of a node behind it
   const seen = await readFunds(sql, chain);
   assertEquals(await planCold(sql, chain, cold, seen), false);
-  const behind = { height: 8, hash: "8", time: 2, previousTime: 1 };
+  const behind = { height: 8, hash: "8", time: 2, previousTime: 1, tick: 2, previousTick: 1 };
   await moveCursor(sql, "TRX", "solid", null, behind);
   await assertRejects(() => planCold(sql, chain, cold, seen), NotOurChain);
   await sql`UPDATE hub.cursor SET height = 7`;

@@ -25,14 +25,16 @@ test("an expired transaction is dead when the block before the solid cursor is l
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1, 'T', 'signed', 1, now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, now(), 0)`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, ${EXPIRY}, now(), 0)`;
   const expire = async (previousTime: number) => {
     const cursor = await placeCursor(sql, "TRX", {
       height: 9,
       hash: "9",
       time: EXPIRY + 60_000,
       previousTime,
+      tick: EXPIRY + 60_000,
+      previousTick: previousTime,
     });
     await expireAttempts(sql, "TRX", cursor, 9);
     const [row] = await sql<{ status: string }[]>`SELECT status FROM book.outgoing`;
@@ -64,17 +66,24 @@ async function addExpired(
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
     VALUES (${id}, 'mer_1', 'payout', ${`wd_${id}`}, 'TRX', 'USDT', ${amount}, 'T', 'signed', ${attempts}, now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit,
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit,
       since_height, known_height, reread_height, adopted)
     VALUES (${id}, 1, 'mer_1', 'TRX', ${id}, '{}', ${new Date(
     EXPIRY,
-  )}, now(), 0, 5, ${known}, ${reread}, ${adopted})`;
+  )}, ${EXPIRY}, now(), 0, 5, ${known}, ${reread}, ${adopted})`;
 }
 
 test("an expired transaction is dead only when no part of its proof is wanting", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const at = { height: 9, hash: "9", time: EXPIRY + 6_000, previousTime: EXPIRY + 3_000 };
+  const at = {
+    height: 9,
+    hash: "9",
+    time: EXPIRY + 6_000,
+    previousTime: EXPIRY + 3_000,
+    tick: EXPIRY + 6_000,
+    previousTick: EXPIRY + 3_000,
+  };
   const solid = await placeCursor(sql, "TRX", at);
   const expire = async (
     cursor: Partial<Cursor> = {},
@@ -89,7 +98,7 @@ test("an expired transaction is dead only when no part of its proof is wanting",
   assertEquals(await expire({ history: "another" }), [], "what that scan met may be lost");
   assertEquals(await expire({ hash: "of another branch" }), []);
   assertEquals(await expire({ height: 10 }), [], "no scan has come so far");
-  assertEquals(await expire({ previousTime: EXPIRY + 3_001 }), [], "nor to that time");
+  assertEquals(await expire({ previousTick: EXPIRY + 3_001 }), [], "nor to that time");
   assertEquals(await expire({}, null, 7), [], "block 6 was not read");
 
   await addExpired(sql, "large", { amount: "10.000001" });
@@ -109,7 +118,7 @@ test("an expired transaction is dead only when no part of its proof is wanting",
   }
   const above = amount("10");
   const testimony = { node: "second.example", height: 9, hash: "9", askedAt: EXPIRY + 9_000 };
-  const testimonies = new Map([["large", { ...testimony, previousTime: EXPIRY + 3_000 }]]);
+  const testimonies = new Map([["large", { ...testimony, previousTick: EXPIRY + 3_000 }]]);
   assertEquals(await expire({}, { above, testimonies: new Map() }), ["proven", "reread"]);
   assertEquals(await expire({}, { above, testimonies }), ["large"]);
   assertEquals(await expire({}, { above, testimonies }), []);
@@ -118,7 +127,14 @@ test("an expired transaction is dead only when no part of its proof is wanting",
 test("a payout whose last attempt expired is given up, others are queued again", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const at = { height: 9, hash: "9", time: EXPIRY + 6_000, previousTime: EXPIRY + 3_000 };
+  const at = {
+    height: 9,
+    hash: "9",
+    time: EXPIRY + 6_000,
+    previousTime: EXPIRY + 3_000,
+    tick: EXPIRY + 6_000,
+    previousTick: EXPIRY + 3_000,
+  };
   const solid = await placeCursor(sql, "TRX", at);
   await addExpired(sql, "second", { attempts: 2 });
   await addExpired(sql, "third", { attempts: 3 });
@@ -143,6 +159,7 @@ function secondNode(hash: string, previousTime: number) {
       hash: height === 9 ? hash : "8",
       parentHash: height === 9 ? "8" : "7",
       time: height === 9 ? previousTime + 3_000 : previousTime,
+      tick: height === 9 ? previousTime + 3_000 : previousTime,
       transactions: [],
       transfers: [],
     },
@@ -163,10 +180,12 @@ Deno.test("a second node testifies only with the scan's very block, and when its
       hash: "9",
       time: EXPIRY + 60_000,
       previousTime: ours,
+      tick: EXPIRY + 60_000,
+      previousTick: ours,
       history: "1",
     };
     const opinion = new SecondOpinion([secondNode(hash, theirs)], () => EXPIRY);
-    const expired = { outgoingId: "out_1", merchantId: "mer_1", txid: "aa", expiresAt: EXPIRY };
+    const expired = { outgoingId: "out_1", merchantId: "mer_1", txid: "aa", diesAfter: EXPIRY };
     const answer = (await opinion.ask([expired], solid)).get("aa");
     assert(answer !== undefined);
     return answer.kind === "agreed" ? "agreed" : answer.alarming ? "alarm" : "waits";
@@ -197,7 +216,14 @@ test("what was signed before the scan began is dead only when the blocks in betw
   assertEquals(await statusOf(sql), "signed");
   // the node answered the treasury and not the watcher, which begins long after the expiry
   const late = EXPIRY + 3_600_000;
-  const begin = { height: 40, hash: "40", time: late, previousTime: late };
+  const begin = {
+    height: 40,
+    hash: "40",
+    time: late,
+    previousTime: late,
+    tick: late,
+    previousTick: late,
+  };
   await moveCursor(sql, "TRX", "solid", null, begin);
   const proofs = new ExpiryProofs({
     sql,
@@ -214,7 +240,14 @@ test("what was signed before the scan began is dead only when the blocks in betw
     return await statusOf(sql);
   };
   assertEquals(await look(), "signed");
-  const next = { height: 41, hash: "41", time: late + 3_000, previousTime: late };
+  const next = {
+    height: 41,
+    hash: "41",
+    time: late + 3_000,
+    previousTime: late,
+    tick: late + 3_000,
+    previousTick: late,
+  };
   await moveCursor(sql, "TRX", "solid", { ...begin, history }, next, 1);
   assertEquals(await look(), "signed");
   assertEquals(await markScanned(sql, "TRX", { first: 8, last: 40 }, 33, history), true);

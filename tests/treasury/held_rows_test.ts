@@ -98,7 +98,14 @@ const WAYS: readonly Way[] = [
     status: "signed",
     write: async (sql, network) => {
       const [time, previousTime] = [EXPIRY + 60_000, EXPIRY + 57_000];
-      const cursor = await placeCursor(sql, network, { height: 9, hash: "9", time, previousTime });
+      const cursor = await placeCursor(sql, network, {
+        height: 9,
+        hash: "9",
+        time,
+        previousTime,
+        tick: time,
+        previousTick: previousTime,
+      });
       return await expireAttempts(sql, network, cursor, 9);
     },
     written: "queued expired",
@@ -117,10 +124,10 @@ async function addThree(sql: Sql, network: Network, { status, reason }: Way): Pr
     FROM unnest(${ids}::text[]) AS id`;
   if (status === "signed") {
     await sql`
-      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
       SELECT id, 1, 'mer_' || id, ${network}, 'tx ' || id, '{}', ${new Date(
       EXPIRY,
-    )}, now(), 0 FROM unnest(${ids}::text[]) AS id`;
+    )}, ${EXPIRY}, now(), 0 FROM unnest(${ids}::text[]) AS id`;
   }
   return ids;
 }

@@ -123,7 +123,7 @@ test("a payout that was declared dead and is met in a block stops signing before
   // a proof that was wrong, whatever made it so
   await sql.begin(async (tx) => {
     await tx`SET LOCAL session_replication_role = replica`;
-    const evidence = { height: 1, hash: "1", previousTime: "2100-01-01T00:00:00.000Z" };
+    const evidence = { height: 1, hash: "1", previousTick: 4_102_444_800_000 };
     await tx`UPDATE book.attempt SET outcome = 'expired', evidence = ${
       JSON.stringify(evidence)
     }::text::jsonb`;
@@ -231,10 +231,10 @@ test("only what went from the hot wallet to the cold one, and can have paid noth
   await t.step("one that was declared dead says that a proof was wrong", async () => {
     await payout("out_1", "elsewhere");
     await sql`
-      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at,
+      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at,
         fee_limit, since_height, known_height, outcome, evidence)
-      VALUES ('out_1', 1, ${merchantId}, 'TRX', 'a3', '{}', now(), now(), 0, 2, 3, 'expired',
-        '{"height": 1, "hash": "1", "previousTime": "2100-01-01T00:00:00.000Z"}')`;
+      VALUES ('out_1', 1, ${merchantId}, 'TRX', 'a3', '{}', now(), extract(epoch FROM now()) * 1000, now(), 0, 2, 3, 'expired',
+        '{"height": 1, "hash": "1", "previousTick": 4102444800000}')`;
     assertEquals(await statusOf(spend("a3")), ["open"]);
   });
   await t.step("one that a payout to that address waits for may have paid it", async () => {

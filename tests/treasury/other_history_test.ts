@@ -150,8 +150,8 @@ test("a hold notes no end from a newest block and a clock that are an hour apart
   await sql`
     INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last) VALUES ('fov_a', 'TRX', 0, 0)`;
   await sql`
-    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-    VALUES ('TRX', 'solid', 100, '100', now() - interval '1 hour', now() - interval '1 hour')`;
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    VALUES ('TRX', 'solid', 100, '100', now() - interval '1 hour', now() - interval '1 hour', 100, 99)`;
   const HOUR = 3_600_000;
   const lifetimeMs = 60_000;
   const now = Date.now();

@@ -41,6 +41,7 @@ function brokenChain(sql: Sql, merchantId: string) {
             hash: `h${height}`,
             parentHash: `h${height - 1}`,
             time: TIME,
+            tick: TIME,
             transactions: [{ txid, success: false, failure: "reverted", fee: amount("0") }],
             transfers: [],
           },
@@ -57,11 +58,11 @@ function brokenChain(sql: Sql, merchantId: string) {
         status, attempts, created_at, updated_at)
       VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, 'TRX', 'USDT', 1, 'T', 'signed', 1, now(), now())`;
     await sql`
-      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at,
+      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at,
         fee_limit, since_height, known_height)
       VALUES (${id}, 1, ${merchantId}, 'TRX', ${`tx-${id}`}, '{}', ${new Date(
       TIME - 60_000,
-    )}, now(), 0, ${since}, ${known})`;
+    )}, ${TIME - 60_000}, now(), 0, ${since}, ${known})`;
     return `tx-${id}`;
   };
   /** A payout that the scan met at a height before its attempt was known. */
@@ -85,6 +86,8 @@ function brokenChain(sql: Sql, merchantId: string) {
       hash: `h${SOLID}`,
       time: TIME,
       previousTime: TIME,
+      tick: TIME,
+      previousTick: TIME,
     });
     await readAgain({ sql, chain, stopped: null, wake: () => {} }, solid);
     return asked.splice(0);

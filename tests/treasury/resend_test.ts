@@ -95,10 +95,10 @@ test("a signature of a commit that this process was never told of is confirmed b
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
     VALUES (${id}, ${merchantId}, 'payout', 'wd_1', 'TRX', 'USDT', 1, 'somewhere', 'signed', 1, now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
     VALUES (${id}, 1, ${merchantId}, 'TRX', ${
     "ab".repeat(32)
-  }, 'bytes', now() + interval '1 day', now(), 0)`;
+  }, 'bytes', now() + interval '1 day', ${Date.now() + 86_400_000}, now(), 0)`;
   const happened: string[] = [];
   let refusals = 2;
   const watched = new Proxy(sql, {

@@ -91,7 +91,7 @@ test("a large payout that expired is built again only when a second node knows n
   const testimony = evidence?.second as Record<string, unknown>;
   assertEquals(testimony.node, "second.example");
   assert(typeof testimony.height === "number" && typeof testimony.hash === "string");
-  assert(typeof testimony.previousTime === "string" && typeof evidence?.previousTime === "string");
+  assert(typeof testimony.previousTick === "number" && typeof evidence?.previousTime === "string");
   assertEquals((await rig.payout(small)).evidence?.second, undefined);
 
   await rig.setFaults([]);
@@ -167,9 +167,11 @@ test("no attempt is dead without its proof, whoever writes it", async () => {
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1, 'T', 'signed', now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), now(), 1)`;
-  for (const evidence of [null, "{}", `{"height":1,"hash":"x"}`]) {
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), extract(epoch FROM now()) * 1000, now(), 1)`;
+  const [row] = await sql<{ tick: string }[]>`SELECT dies_after AS tick FROM book.attempt`;
+  const notPast = `{"height":1,"hash":"x","previousTick":${row?.tick}}`;
+  for (const evidence of [null, "{}", `{"height":1,"hash":"x"}`, notPast]) {
     await assertRejects(
       () => sql`UPDATE book.attempt SET outcome = 'expired', evidence = ${evidence}::text::jsonb`,
       Error,

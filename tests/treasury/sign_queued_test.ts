@@ -145,6 +145,8 @@ test("a signature that was tried before holds up no other of its batch", async (
     hash: "9",
     time: 2_000,
     previousTime: 2_000,
+    tick: 2_000,
+    previousTick: 2_000,
   });
   assertEquals((await expireAttempts(sql, "TRX", solid, 3)).requeued.length, 1);
   const signed = await commitSigned(sql, [sign(0, first), sign(1, second)]);

@@ -57,7 +57,14 @@ test("a hold is ended by hand alone, and only where no node scans what it waits 
       before: null,
       after: null,
     });
-  const block = { height: 9, hash: "9", time: Date.now(), previousTime: Date.now() };
+  const block = {
+    height: 9,
+    hash: "9",
+    time: Date.now(),
+    previousTime: Date.now(),
+    tick: Date.now(),
+    previousTick: Date.now(),
+  };
   await placeCursor(sql, "SOL", block);
   assertEquals(await end(), "not_compared", "another node scans it");
   await placeCursor(sql, "SOL", { ...block, time: Date.now() - 3_600_000 });

@@ -22,6 +22,7 @@ test("money that has left counts as reserved or as gone, also when its end is re
       hash: `${height}`,
       parentHash: `${height - 1}`,
       time: 1,
+      tick: 1,
       transactions: [],
       transfers: [],
     },
@@ -37,14 +38,14 @@ test("money that has left counts as reserved or as gone, also when its end is re
       return Promise.resolve(amount(asset === "USDT" ? balance : "1000"));
     },
   });
-  const cursor = { height: 7, hash: "7", time: 2, previousTime: 1 };
+  const cursor = { height: 7, hash: "7", time: 2, previousTime: 1, tick: 2, previousTick: 1 };
   await moveCursor(sql, "TRX", "solid", null, cursor);
   await sql`
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 400, 'T', 'signed', now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), now(), 1)`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), extract(epoch FROM now()) * 1000, now(), 1)`;
   const watch = new FundsWatch(sql, chain, 3_600_000);
   const free = async () => (await watch.poll(cursor.height)).funds.get("USDT")?.free;
   assertEquals(await free(), amount("600"));

@@ -506,6 +506,7 @@ test("an envelope stands on the solid block and dies by its clock", () => {
     hash: `000000001234abcd0123456789abcdef${"ff".repeat(16)}`,
     parentHash: blockId(1),
     time: BLOCK_TIME,
+    tick: BLOCK_TIME,
   };
   const envelope = chain.envelope(solid, { fee: amountOf("7"), limit: amountOf("7.7142") });
   assertEquals(envelope, {

@@ -29,8 +29,8 @@ async function openBook({ sql }: TestDatabase, bounds?: AddressBounds): Promise<
   for (const network of NETWORKS) {
     await addWallet(sql, network, `hot-${network}`);
     await sql`
-      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-      VALUES (${network}, 'solid', 7, '7', now(), now())`;
+      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+      VALUES (${network}, 'solid', 7, '7', now(), now(), 7, 6)`;
   }
   const chains = NETWORKS.map((network) =>
     [

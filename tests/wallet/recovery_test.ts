@@ -27,6 +27,7 @@ function paymentTo(address: string, height: number): Block {
     hash: String(height),
     parentHash: String(height - 1),
     time: 1_700_000_000_000,
+    tick: 1_700_000_000_000,
     transactions: [{ txid, success: true, failure: null, fee: amount("1") }],
     transfers: [{
       txid,
@@ -35,6 +36,7 @@ function paymentTo(address: string, height: number): Block {
       eventFrom: "somebody",
       eventTo: eventAddressOf(address),
       amount: amount("25.5"),
+      diesAfter: 1_700_000_060_000,
       expiresAt: 1_700_000_060_000,
     }],
   };
@@ -70,8 +72,8 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
     await registerWallets(database.sql, wallet, ["TRX"]);
     await attestWallet(database.sql, "TRX", networkFingerprint(wallet, "TRX") ?? "");
     await database.sql`
-      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-      VALUES ('TRX', 'solid', 100, '100', now(), now())`;
+      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+      VALUES ('TRX', 'solid', 100, '100', now(), now(), 100, 99)`;
     // one node, before and after the copy was made: it goes on with the indexes it had taken
     const early = database.connect({ max: 1 });
     const firstNode = openBook(early);

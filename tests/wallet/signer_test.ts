@@ -109,6 +109,7 @@ const SOLID: BlockRef = {
   hash: `${(66_666_666).toString(16).padStart(16, "0")}${"5e".repeat(24)}`,
   parentHash: "00".repeat(32),
   time: 1_750_000_002_000,
+  tick: 1_750_000_002_000,
 };
 const FEE: FeeEstimate = { fee: amountOf("7"), limit: amountOf("8") };
 

@@ -79,6 +79,7 @@ test("the service's own worker signs what the database says, with its few permis
         hash: `${"0".repeat(15)}7${"5e".repeat(24)}`,
         parentHash: "",
         time: Date.now(),
+        tick: Date.now(),
       },
       { fee: amountOf("7"), limit: amountOf("8") },
       60_000,

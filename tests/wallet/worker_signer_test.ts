@@ -21,6 +21,7 @@ const ENVELOPE: Envelope = makeEnvelope(
     hash: "0".repeat(15) + "7" + "5e".repeat(24),
     parentHash: "",
     time: 1_750_000_000_000,
+    tick: 1_750_000_000_000,
   },
   { fee: amountOf("7"), limit: amountOf("8") },
   60_000,

@@ -139,8 +139,8 @@ async function unexpected({ api }: Scene, txid: string, height: number): Promise
       (id, merchant_id, kind, network, currency, amount, wallet, destination, status, attempts, created_at, updated_at)
     VALUES (${id}, 'mer_platform', 'sweep', 'TRX', 'USDT', 10, '1', ${HOT_WALLET}, 'final', 1, now(), now())`;
   await api.sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height, fee)
-    VALUES (${id}, 1, 'mer_platform', 'TRX', ${txid}, '{}', now(), now(), 1, 'unexpected', ${height}, 1)`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, outcome, height, fee)
+    VALUES (${id}, 1, 'mer_platform', 'TRX', ${txid}, '{}', now(), extract(epoch FROM now()) * 1000, now(), 1, 'unexpected', ${height}, 1)`;
   return id;
 }
 

@@ -122,7 +122,14 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   const { sql } = database;
   let calls = 99_000;
   let heads = 0;
-  const solid = { height: 7, parentHeight: 6, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
+  const solid = {
+    height: 7,
+    parentHeight: 6,
+    hash: "7",
+    parentHash: "6",
+    time: 1_700_000_000_000,
+    tick: 1_700_000_000_000,
+  };
   const chain = paperChain("TRX", {
     solid: () => {
       calls += 50;
@@ -171,6 +178,7 @@ test("a node that says less is solid than before changes nothing", async () => {
     hash: `h${height}`,
     parentHash: "",
     time: 1_700_000_000_000,
+    tick: 1_700_000_000_000,
   });
   const chain = paperChain("TRX", {
     solid: () => Promise.resolve(place()),
@@ -186,6 +194,7 @@ test("a node that says less is solid than before changes nothing", async () => {
             hash: `h${at}`,
             parentHash: `h${at - 1}`,
             time: 1_700_000_000_000,
+            tick: 1_700_000_000_000,
             transactions: [],
             transfers: [],
           },

@@ -82,8 +82,8 @@ test("a contract that comes back has missed what was read since it left, one tha
   const { sql } = database;
   const at = async (height: number) => {
     await sql`
-      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
-      VALUES ('TRX', 'solid', ${height}, 'h', now(), now())
+      INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+      VALUES ('TRX', 'solid', ${height}, 'h', now(), now(), 7, 6)
       ON CONFLICT (network, view) DO UPDATE SET height = excluded.height`;
     await sql`DELETE FROM hub.scanned_range`;
     await sql`

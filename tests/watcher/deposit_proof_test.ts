@@ -171,6 +171,7 @@ Deno.test("a second node proves a transfer only by the same block with the very 
     eventFrom: "from",
     eventTo: "to",
     amount: amount("9"),
+    diesAfter: 0,
     expiresAt: 0,
   } as const;
   const place = {
@@ -179,6 +180,7 @@ Deno.test("a second node proves a transfer only by the same block with the very 
     hash: "h",
     parentHash: "g",
     time: 0,
+    tick: 0,
     transactions: [],
   };
   const block = (changed: Partial<typeof place>, ...transfers: (typeof sent)[]): BlockAnswer => ({

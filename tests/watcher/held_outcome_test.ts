@@ -25,6 +25,7 @@ function blockOf(height: number, txids: readonly string[]): Block {
     hash: `h${height}`,
     parentHash: `h${height - 1}`,
     time: EXPIRY,
+    tick: EXPIRY,
     transactions: txids.map((txid): IncludedTransaction => ({
       txid,
       success: true,
@@ -38,6 +39,7 @@ function blockOf(height: number, txids: readonly string[]): Block {
       amount: amount("5"),
       eventFrom: "hot-wallet",
       eventTo: "somewhere",
+      diesAfter: EXPIRY,
       expiresAt: EXPIRY,
     })),
   };
@@ -53,8 +55,8 @@ async function addSigned(sql: Sql, kind: "payout" | "sweep"): Promise<void> {
       CASE WHEN ${!isSweep} THEN 'wd_' || n END, 'TRX', 'USDT', 5, CASE WHEN ${isSweep} THEN n::text ELSE 'hot' END,
       'somewhere', 'signed', 1, now(), now() FROM generate_series(1, 3) n`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-    SELECT o.id, 1, o.merchant_id, 'TRX', t.txid, '{}', ${new Date(EXPIRY)}, now(), 1
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+    SELECT o.id, 1, o.merchant_id, 'TRX', t.txid, '{}', ${new Date(EXPIRY)}, ${EXPIRY}, now(), 1
     FROM book.outgoing o JOIN unnest(${TXIDS}::text[]) WITH ORDINALITY AS t(txid, n) ON o.id = 'out_' || t.n`;
   if (!isSweep) return;
   await sql`
@@ -108,7 +110,14 @@ for (const { what, kind, lock } of HELD) {
     assertEquals(await statuses(), "final signed final");
 
     // the scan goes on, past the expiry as well
-    const later = { height: 20, hash: "h20", time: EXPIRY + 60_000, previousTime: EXPIRY + 57_000 };
+    const later = {
+      height: 20,
+      hash: "h20",
+      time: EXPIRY + 60_000,
+      previousTime: EXPIRY + 57_000,
+      tick: EXPIRY + 60_000,
+      previousTick: EXPIRY + 57_000,
+    };
     const cursor = await placeCursor(sql, "TRX", later);
     const woken = new Set<string>();
     const wake = (merchantId: string) => woken.add(merchantId);

@@ -39,6 +39,7 @@ const CHAIN: Pick<Chain, "network" | "block" | "addressOf"> = {
         hash: `h${height}`,
         parentHash: `h${height - 1}`,
         time: 0,
+        tick: 0,
         transactions: [],
         transfers: [{
           txid: `t${height}`,
@@ -47,6 +48,7 @@ const CHAIN: Pick<Chain, "network" | "block" | "addressOf"> = {
           amount: amount("100"),
           eventFrom: "from",
           eventTo: "to",
+          diesAfter: 0,
           expiresAt: 0,
         }],
       },

@@ -29,10 +29,11 @@ function blockOf(height: number): Block {
     amount: amount("1"),
     eventFrom: "somebody",
     eventTo,
+    diesAfter: TIME,
     expiresAt: TIME,
   }));
   const hashes = { parentHeight: height - 1, hash: `h${height}`, parentHash: `h${height - 1}` };
-  return { height, ...hashes, time: TIME, transactions: [], transfers };
+  return { height, ...hashes, time: TIME, tick: TIME, transactions: [], transfers };
 }
 
 /** Addresses to be swept, by their names, with how often something happened to each. */

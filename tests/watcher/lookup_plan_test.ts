@@ -81,8 +81,8 @@ test("a connection that looked up transactions of ours before there were any rea
     SELECT 'out_' || i, 'mer_1', 'payout', 'wd_' || i, 'TRX', 'USDT', 1, 'somewhere', 'signed', now(), now()
     FROM generate_series(1, ${ISSUED}::int) i`;
   await database.sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, fee_limit, expires_at, created_at)
-    SELECT 'out_' || i, 1, 'mer_1', 'TRX', 'ours ' || i, '{}', 1, now(), now()
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, fee_limit, expires_at, dies_after, created_at)
+    SELECT 'out_' || i, 1, 'mer_1', 'TRX', 'ours ' || i, '{}', 1, now(), extract(epoch FROM now()) * 1000, now()
     FROM generate_series(1, ${ISSUED}::int) i`;
   const again = async () => {
     const found = await findOwnTransactions(sql, "TRX", [...strangers, "ours 7"]);

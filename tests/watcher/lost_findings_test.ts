@@ -74,7 +74,14 @@ test("nothing that was read in a lost history is proven in the next one", async 
   const { sql } = database;
   const EXPIRY = 1_700_000_000_000;
   const time = EXPIRY + 60_000;
-  const at = (height: number) => ({ height, hash: `h${height}`, time, previousTime: time });
+  const at = (height: number) => ({
+    height,
+    hash: `h${height}`,
+    time,
+    previousTime: time,
+    tick: time,
+    previousTick: time,
+  });
   const lost = await historyOf(sql);
   await moveCursor(sql, "TRX", "solid", null, at(9));
   const before = await readCursor(sql, "TRX", "solid");
@@ -85,8 +92,10 @@ test("nothing that was read in a lost history is proven in the next one", async 
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1, 'T', 'signed', 1, now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, since_height, known_height)
-    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, now(), 0, 2, 9)`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, since_height, known_height)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(
+    EXPIRY,
+  )}, ${EXPIRY}, now(), 0, 2, 9)`;
   await sql`
     INSERT INTO hub.scanned_contract (network, currency, contract, missed_from, missed_to)
     VALUES ('TRX', 'USDT', 'T', 4, 9)`;
@@ -126,16 +135,25 @@ test("a transaction is dead by no cursor that is past the one the database has",
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1, 'T', 'signed', 1, now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, now(), 0)`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, ${EXPIRY}, now(), 0)`;
   const cursor = await placeCursor(sql, "TRX", {
     height: 9,
     hash: "9",
     time: EXPIRY - 3_000,
     previousTime: EXPIRY - 6_000,
+    tick: EXPIRY - 3_000,
+    previousTick: EXPIRY - 6_000,
   });
   // read before a copy of the files was put in its place, which shows nothing of it
-  const lost = { ...cursor, height: 30, time: EXPIRY + 60_000, previousTime: EXPIRY + 57_000 };
+  const lost = {
+    ...cursor,
+    height: 30,
+    time: EXPIRY + 60_000,
+    previousTime: EXPIRY + 57_000,
+    tick: EXPIRY + 60_000,
+    previousTick: EXPIRY + 57_000,
+  };
   assertEquals((await expireAttempts(sql, "TRX", lost, 9)).requeued, []);
   const late = { ...lost, height: 9 };
   const here = await placeCursor(sql, "TRX", late);
@@ -146,7 +164,14 @@ test("a transaction is dead by no cursor that is past the one the database has",
 test("no block counts as read before the addresses are watched that a lost history may have handed out", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const at = (height: number) => ({ height, hash: `h${height}`, time: 0, previousTime: 0 });
+  const at = (height: number) => ({
+    height,
+    hash: `h${height}`,
+    time: 0,
+    previousTime: 0,
+    tick: 0,
+    previousTick: 0,
+  });
   await moveCursor(sql, "TRX", "solid", null, at(9));
   const read = async () => {
     const cursor = await readCursor(sql, "TRX", "solid");

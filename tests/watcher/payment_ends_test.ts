@@ -34,6 +34,7 @@ function blockWith(transfers: readonly Partial<Transfer>[]): Block {
     hash: "9",
     parentHash: "8",
     time: 1_700_000_000_000,
+    tick: 1_700_000_000_000,
     transactions: [{ txid: TXID, success: true, failure: null, fee: amount("6") }],
     transfers: transfers.map((transfer, logIndex) => ({
       txid: TXID,
@@ -42,6 +43,7 @@ function blockWith(transfers: readonly Partial<Transfer>[]): Block {
       eventFrom: eventAddressOf(chain.hotWallet),
       eventTo: eventAddressOf(SOMEWHERE),
       amount: amount("10"),
+      diesAfter: 1_700_000_060_000,
       expiresAt: 1_700_000_060_000,
       ...transfer,
     })),
@@ -142,7 +144,14 @@ test("a deposit whose transfer is final but quarantined is not told as failed", 
     (await sql`SELECT 1 FROM book.inbox WHERE quarantine IS NOT NULL`).length === 1
   );
   const later = expiresAt + 60_000;
-  const begin = { height: 5, hash: "5", time: later, previousTime: later };
+  const begin = {
+    height: 5,
+    hash: "5",
+    time: later,
+    previousTime: later,
+    tick: later,
+    previousTick: later,
+  };
   await moveCursor(sql, "TRX", "solid", null, begin);
   await moveCursor(sql, "TRX", "solid", { ...begin, history: await historyOf(sql) }, {
     ...begin,

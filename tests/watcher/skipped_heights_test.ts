@@ -7,14 +7,21 @@ import type { Block } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor, readCursor, readScannedRanges } from "../../ledger/watcher/cursor.ts";
 import { testDatabase } from "../support/database.ts";
-import { sparseBlock, sparseChain, timeAt } from "../support/paper_family.ts";
+import { sparseBlock, sparseChain, tickAt, timeAt } from "../support/paper_family.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
 /** Begins at block 7 and scans what a chain has. @returns height read, ranges, and why the scan stopped */
 async function scanned(sql: Sql, blocks: readonly Block[]) {
-  const begin = { height: 7, hash: "b7", time: timeAt(7), previousTime: timeAt(6) };
+  const begin = {
+    height: 7,
+    hash: "b7",
+    time: timeAt(7),
+    previousTime: timeAt(6),
+    tick: tickAt(7),
+    previousTick: tickAt(6),
+  };
   await moveCursor(sql, "TRX", "solid", null, begin);
   const chain = sparseChain("TRX", blocks);
   const memory = new ScanMemory("TRX", () => timeAt(0));
@@ -37,6 +44,8 @@ test("heights that the chain passed by are covered by the block that names its p
   const { height, ranges, stopped } = await scanned(sql, blocks);
   assertEquals([height, stopped], [14, null]);
   assertEquals(ranges, [{ first: 8, last: 14 }]);
+  const cursor = await readCursor(sql, "TRX", "solid");
+  assertEquals([cursor?.tick, cursor?.previousTick], [tickAt(14), tickAt(10)]);
 });
 
 test("a block that is linked to its parent by hash and not by height stops the scan", async () => {
@@ -55,7 +64,14 @@ test("the database refuses a range of which a block is missing, passed heights o
   await scanned(sql, [sparseBlock(9, 7)]);
   const cursor = await readCursor(sql, "TRX", "solid");
   assert(cursor !== null);
-  const to = { height: 14, hash: "b14", time: timeAt(14), previousTime: timeAt(12) };
+  const to = {
+    height: 14,
+    hash: "b14",
+    time: timeAt(14),
+    previousTime: timeAt(12),
+    tick: tickAt(14),
+    previousTick: tickAt(12),
+  };
   // block 12 names 9 as its parent and covers three heights, block 14 covers two
   for (const covered of [1, 2, 3, 4, 6]) {
     await assertRejects(() => moveCursor(sql, "TRX", "solid", cursor, to, covered));
@@ -88,13 +104,15 @@ Deno.test("a second node testifies by the block before its own, however far belo
     outgoingId: "out_1",
     merchantId: "mer_1",
     txid: "aa",
-    expiresAt: timeAt(4) - 1,
+    diesAfter: tickAt(4) - 1,
   };
   const mark = {
     height: 9,
     hash: "b9",
     time: timeAt(9),
     previousTime: timeAt(4),
+    tick: tickAt(9),
+    previousTick: tickAt(4),
     history: "1",
   };
   assertEquals((await opinion.ask([expired], mark)).get("aa")?.kind, "agreed");

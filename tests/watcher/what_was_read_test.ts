@@ -26,6 +26,7 @@ function emptyBlock(height: number): Extract<BlockAnswer, { kind: "block" }> {
     hash,
     parentHash,
     time: timeOf(height),
+    tick: timeOf(height),
     transactions: [],
     transfers: [],
   };
@@ -40,6 +41,7 @@ const transferOf = (txid: string) => ({
   eventFrom: "sender",
   eventTo: eventAddressOf(SOMEWHERE),
   amount: amount("1"),
+  diesAfter: START,
   expiresAt: START,
 });
 
@@ -48,6 +50,8 @@ const begin = (height: number) => ({
   hash: String(height),
   time: timeOf(height),
   previousTime: timeOf(height - 1),
+  tick: timeOf(height),
+  previousTick: timeOf(height - 1),
 });
 
 for (const blocks of [1, 2, 5]) {

@@ -23,7 +23,7 @@ export const NOT_ENDORSED = { endorsedBy: null, endorsedAdmin: null } as const;
 type NewDeposit =
   & Pick<DepositRow, "id" | "currency" | "network" | "amount" | "source" | "usdRate" | "metadata">
   & Pick<DepositRow, "addressId" | "address" | "referenceId" | "description" | "commissionRate">
-  & Pick<DepositRow, "txid" | "logIndex" | "sender" | "height" | "expiresAt">
+  & Pick<DepositRow, "txid" | "logIndex" | "sender" | "height" | "expiresAt" | "diesAfter">
   & Hands;
 
 /** A deposit and its statement line. */

@@ -63,6 +63,7 @@ export const createDeposit: Verb<"create-deposit"> = (view, message, settings) =
       sender: null,
       height: null,
       expiresAt: null,
+      diesAfter: null,
       metadata,
       ...madeBy(message),
     },

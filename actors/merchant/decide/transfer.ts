@@ -58,6 +58,7 @@ function openTransfer(
       sender,
       height: event.height,
       expiresAt: event.expiresAt,
+      diesAfter: event.diesAfter,
       metadata: { txHash: txid },
       ...NO_HANDS,
     },

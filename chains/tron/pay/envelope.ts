@@ -55,11 +55,12 @@ const bytesSchema = z.object({
   raw_data: z.object({
     ref_block_bytes: z.string().regex(/^[0-9a-f]{4}$/),
     fee_limit: z.int().nonnegative().optional(),
+    expiration: z.int().nonnegative(),
   }),
 });
 
 /**
- * Reads the terms that signed bytes carry. Their reference block is the one nearest to `near` whose
+ * Reads the terms that signed bytes carry; a tick is block time here. Their reference block is the one nearest to `near` whose
  * lowest 16 bits they name: the next ones that end like it are 54 hours away, and no signature lives
  * for half of that.
  *
@@ -72,12 +73,12 @@ export function signedTerms(bytes: string, near: number): SignedTerms {
   if (!parsed.success) {
     throw new RangeError("Cannot tell the reference block as the bytes are no transaction");
   }
-  const { ref_block_bytes, fee_limit = 0 } = parsed.data.raw_data;
+  const { ref_block_bytes, fee_limit = 0, expiration } = parsed.data.raw_data;
   const low = parseInt(ref_block_bytes, 16);
   // how far it is below, counted in one round of the lowest bits
   const below = ((near - low) % HEIGHTS + HEIGHTS) % HEIGHTS;
   const beginning = near - below + (below > HEIGHTS / 2 ? HEIGHTS : 0);
-  return { beginning, feeLimit: sunAmount(fee_limit) };
+  return { beginning, diesAfter: expiration, feeLimit: sunAmount(fee_limit) };
 }
 
 function jsonOf(text: string): unknown {

@@ -88,6 +88,7 @@ export function blockRefOf(answer: BlockHeadAnswer): BlockRef {
     hash: answer.blockID,
     parentHash,
     time: timestamp,
+    tick: timestamp,
   };
 }
 
@@ -176,6 +177,8 @@ function collectTransfers(
       eventFrom: topicHex(log.topics[1], receipt.id),
       eventTo: topicHex(log.topics[2], receipt.id),
       amount,
+      // a tick is block time here
+      diesAfter: expiresAt,
       expiresAt,
     });
   }

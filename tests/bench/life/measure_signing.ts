@@ -49,7 +49,12 @@ export async function measureSigning(count: number): Promise<number> {
     time: Date.now(),
   };
   const fee = { fee: amountOf("13.4"), limit: amountOf("16") };
-  const envelope = makeEnvelope("TRX", { ...solid, parentHash: "0".repeat(64) }, fee, 300_000);
+  const envelope = makeEnvelope(
+    "TRX",
+    { ...solid, parentHash: "0".repeat(64), tick: solid.time },
+    fee,
+    300_000,
+  );
   const sign = async (first: number, most: number) => {
     for (let from = first; from < first + most; from += BATCH) {
       const ids = Array.from({ length: BATCH }, (_, n) => `out_${from + n}`);

@@ -150,7 +150,14 @@ async function allow(blocks: number): Promise<void> {
 }
 
 const time = timeOf(height);
-const first = { height, hash: blockId(height), time, previousTime: time };
+const first = {
+  height,
+  hash: blockId(height),
+  time,
+  previousTime: time,
+  tick: time,
+  previousTick: time,
+};
 await moveCursor(sql, "TRX", "solid", null, first);
 await allow(args.warmUp);
 await readTo(height + args.warmUp);

@@ -345,6 +345,7 @@ export function deposit(fields: Partial<DepositRow> = {}): DepositRow {
     logIndex: 0,
     sender: "T-payer",
     height: 7,
+    diesAfter: NOW + HOUR,
     expiresAt: NOW + HOUR,
     metadata: { txHash: TXID },
     createdAt: NOW - HOUR,

@@ -282,6 +282,7 @@ export function transfer(
     to: "T-customer",
     addressId: "adr_1",
     height: 7,
+    diesAfter: NOW + 60_000,
     expiresAt: NOW + 60_000,
     usdRate: "1",
     depositId: "dep_new",

@@ -214,6 +214,8 @@ async function expire(world: World, pick: number, limit: number): Promise<void> 
     hash: "9",
     time: previousTime,
     previousTime,
+    tick: previousTime,
+    previousTick: previousTime,
   });
   await expireAttempts(world.sql, "TRX", solid, limit);
   for (const withdrawal of world.bank.withdrawals) {

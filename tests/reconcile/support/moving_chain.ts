@@ -30,6 +30,7 @@ export function movingChain(held: Record<string, Amount>) {
       hash: `h${at.height}`,
       parentHash: "",
       time: 0,
+      tick: 0,
     });
   const chain: ReconciledChain = {
     ...paperChain("TRX"),
@@ -67,8 +68,10 @@ export async function moved(sql: Sql, one: Moved): Promise<void> {
       1, now(), now())`;
   await sql`
     INSERT INTO book.attempt
-      (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, outcome, height, fee, fee_limit)
-    VALUES (${id}, 1, ${PLATFORM_ACCOUNT}, 'TRX', ${id.padEnd(64, "0")}, '{}', now(), now(),
+      (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, outcome, height, fee, fee_limit)
+    VALUES (${id}, 1, ${PLATFORM_ACCOUNT}, 'TRX', ${
+    id.padEnd(64, "0")
+  }, '{}', now(), extract(epoch FROM now()) * 1000, now(),
       ${outcome}, ${height}, ${fee}::text::numeric, 15)`;
 }
 
@@ -76,5 +79,12 @@ export async function moved(sql: Sql, one: Moved): Promise<void> {
 export async function passed(sql: Sql, height: number): Promise<void> {
   await sql`DELETE FROM hub.cursor`;
   const hash = `h${height}`;
-  await moveCursor(sql, "TRX", "solid", null, { height, hash, time: 0, previousTime: 0 });
+  await moveCursor(sql, "TRX", "solid", null, {
+    height,
+    hash,
+    time: 0,
+    previousTime: 0,
+    tick: 0,
+    previousTick: 0,
+  });
 }

@@ -64,6 +64,7 @@ export function watchedWallet(sql: Sql) {
         hash: `h${height}`,
         parentHash: "",
         time: 0,
+        tick: 0,
       });
     };
     const balanceOf: typeof chain.balanceOf = (address, of) => {

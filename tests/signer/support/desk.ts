@@ -42,7 +42,14 @@ export function envelopeAt(blockTime: number): Envelope {
   const fee = { fee: amountOf("7"), limit: amountOf("8") };
   return makeEnvelope(
     "TRX",
-    { height, parentHeight: height - 1, hash, parentHash: "00".repeat(32), time: blockTime },
+    {
+      height,
+      parentHeight: height - 1,
+      hash,
+      parentHash: "00".repeat(32),
+      time: blockTime,
+      tick: blockTime,
+    },
     fee,
     TRON.terms.lifetimeMs,
   );

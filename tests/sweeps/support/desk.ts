@@ -111,8 +111,9 @@ export async function sweepWith(
       FROM book.sweep_item i JOIN hub.address h ON h.network = i.network AND h.address = i.address
       WHERE i.address = ${address} AND i.outgoing_id IS NULL`;
     await tx`
-      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
-      VALUES (${id}, 1, 'mer_platform', 'TRX', ${txid}, '{}', now() + interval '10 minutes', now(), 1)`;
+      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit)
+      VALUES (${id}, 1, 'mer_platform', 'TRX', ${txid}, '{}', now() + interval '10 minutes',
+        extract(epoch FROM now()) * 1000 + 600000, now(), 1)`;
     await tx`
       UPDATE book.sweep_item SET outgoing_id = ${id} WHERE address = ${address} AND outgoing_id IS NULL`;
   });
