@@ -30,7 +30,7 @@ const FEW = 4;
  * each one that is let in would wait for all of them, and every refusal for the turns in which the thread
  * works on their batch.
  */
-const FLOODED_PLACES = 160;
+const FLOODED_PLACES = 128;
 
 /** Without a refusal for so long a flood is over, milliseconds. */
 const FLOOD_MS = 1_000;

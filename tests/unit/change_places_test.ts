@@ -144,9 +144,9 @@ Deno.test("while changes are refused fewer are under way at a time, and all plac
   places.refuse();
   const taken = entered.filter((place) => place !== null && places.keep(place)) as Place[];
   // more than are given now: no account finds a place until that many are back
-  for (const place of taken.splice(160)) places.leave(place);
-  assertEquals([places.figures.underWay, places.hasRoom("late")], [160, false]);
-  for (const place of taken.splice(159)) places.leave(place);
+  for (const place of taken.splice(128)) places.leave(place);
+  assertEquals([places.figures.underWay, places.hasRoom("late")], [128, false]);
+  for (const place of taken.splice(127)) places.leave(place);
   assertEquals([places.hasRoom("late"), places.isCrowded], [true, true]);
   now = 999;
   assertEquals(fill(places, "a").length < 4, true);
