@@ -33,6 +33,8 @@ import { watcherActors } from "./watcher/watcher_actor.ts";
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
 const MISSED_MS = 5_000;
+/** Pause between checks of deposits where no network is open, milliseconds. */
+const IDLE_RECHECK_MS = 15_000;
 /** Pause between two polls for large deposits that need proof by a second node, milliseconds. */
 const PROVE_MS = 1_000;
 /** Pause between two comparisons of the database's history; statements that sign compare it themselves. */
@@ -93,7 +95,14 @@ export class Engine {
       for (const merchantId of merchantIds) this.merchants.wake(merchantId);
     };
     const wakeMerchant = (merchantId: string) => this.merchants.wake(merchantId);
-    this.#payments = new Payments({ sql, now, recheckMs: pace.recheckMs, wakeMerchant });
+    // one timer serves the deposits of all networks
+    const recheckMs = Math.min(...[...chains.keys()].map((network) => pace(network).recheckMs));
+    this.#payments = new Payments({
+      sql,
+      now,
+      recheckMs: Number.isFinite(recheckMs) ? recheckMs : IDLE_RECHECK_MS,
+      wakeMerchant,
+    });
     this.#treasuries = new Actors(treasuryActors({
       sql,
       chains,
@@ -101,9 +110,7 @@ export class Engine {
       now,
       monotonic,
       node: deps.node ?? crypto.randomUUID(),
-      leaseMs: pace.leaseMs,
-      resendMs: pace.resendMs,
-      attemptLimit: pace.attemptLimit,
+      pace,
       wakeMerchants,
       onLook: (network, currencies) => this.#liquidity.begin(network, currencies),
       onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
@@ -228,22 +235,21 @@ export class Engine {
     await this.#payments.watchMissed();
     this.#payments.start();
     this.#deps.webhooks.start();
-    const poll = () => {
-      for (const network of this.#deps.chains.keys()) {
-        this.#watchers.tell(network, { type: "tick" });
-        this.#treasuries.tell(network, { type: "poll" });
-        this.#sweepers?.tell(network, { type: "poll" });
-      }
+    const poll = (network: Network) => {
+      this.#watchers.tell(network, { type: "tick" });
+      this.#treasuries.tell(network, { type: "poll" });
+      this.#sweepers?.tell(network, { type: "poll" });
     };
-    poll();
-    const { pace } = this.#deps;
+    const { chains, pace, missedMs = MISSED_MS } = this.#deps;
     const tasks = this.#periodic;
-    tasks.every("poll chains", pace.pollMs, poll);
+    for (const network of chains.keys()) {
+      poll(network);
+      tasks.every(`poll ${network}`, pace(network).pollMs, () => poll(network));
+    }
     tasks.every("compare history", HISTORY_MS, () => this.history.poll());
     for (const [network, prover] of this.#provers) {
       tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.poll());
     }
-    const missedMs = pace.missedMs ?? MISSED_MS;
     tasks.every("wake merchants", missedMs, () => this.merchants.wakeAll());
     tasks.every("retry broken rows", missedMs, () => this.#retryBroken());
     tasks.every("watch deposits", missedMs, () => this.#payments.watchMissed());

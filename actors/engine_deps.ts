@@ -20,7 +20,7 @@ export interface Webhooks {
   stop(): Promise<void>;
 }
 
-/** Pace of a node's periodic work. */
+/** Pace of the periodic work on one network. */
 export interface Pace {
   /** Pause between two polls of a network, milliseconds. */
   readonly pollMs: number;
@@ -30,8 +30,6 @@ export interface Pace {
   readonly resendMs: number;
   /** Pause between two checks of a pending deposit's expiry, milliseconds. */
   readonly recheckMs: number;
-  /** Pause between two looks for wake-ups that were lost, milliseconds; default 5,000. */
-  readonly missedMs?: number;
   /** After so many expired attempts a payout is given up and refunded. */
   readonly attemptLimit: number;
 }
@@ -48,7 +46,9 @@ export interface EngineDeps {
   /** Name of this node that outlives the process; without it every start is a new node. */
   readonly node?: string;
   readonly webhooks: Webhooks;
-  readonly pace: Pace;
+  readonly pace: (network: Network) => Pace;
+  /** Pause between two looks for wake-ups that were lost, milliseconds; default 5,000. */
+  readonly missedMs?: number;
   /** Derivation indexes per network that a change of the database's history jumps over; default 1,000. */
   readonly addressGap?: number;
   /** Days that old rows are kept; without it for ever. */

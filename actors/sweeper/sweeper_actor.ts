@@ -53,7 +53,7 @@ export interface SweeperDeps {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
   readonly terms: (network: Network) => SweepTerms;
-  readonly pace: SweepPace;
+  readonly pace: (network: Network) => SweepPace;
   readonly coinRate: CoinRate;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -100,6 +100,7 @@ class SweeperActor implements Actor<SweeperMessage> {
     const plan: PlanDeps = {
       ...this.#deps,
       chain: this.#chain,
+      pace: this.#deps.pace(network),
       terms: terms(network),
       costs: this.#costs,
     };
@@ -157,7 +158,7 @@ class SweeperActor implements Actor<SweeperMessage> {
 
   async #postpone(target: SweepAddress, error: unknown): Promise<void> {
     const silence = error instanceof ChainUnavailable ? error.message : null;
-    const pause = { firstMs: this.#deps.pace.pollMs, mostMs: LONGEST_MS };
+    const pause = { firstMs: this.#deps.pace(this.#chain.network).pollMs, mostMs: LONGEST_MS };
     await postpone(this.#deps.sql, target, pause, silence);
   }
 

@@ -28,7 +28,7 @@ import { Housekeeping, Parts } from "./housekeeping.ts";
 import { readAgain } from "./read_again.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import { TokenWatch } from "./token_watch.ts";
-import type { TreasuryDeps } from "./treasury_deps.ts";
+import type { TreasuriesDeps, TreasuryDeps } from "./treasury_deps.ts";
 import { CurrencyHolds } from "./waits.ts";
 
 /**
@@ -59,7 +59,7 @@ export interface TreasuryMessage {
 }
 
 /** The kind of actor that keeps the wallets of one network each. */
-export function treasuryActors(deps: TreasuryDeps): ActorKind<TreasuryMessage> {
+export function treasuryActors(deps: TreasuryDeps | TreasuriesDeps): ActorKind<TreasuryMessage> {
   const memories = new Map<Network, TreasuryMemory>();
   return {
     name: "treasury",
@@ -71,7 +71,8 @@ export function treasuryActors(deps: TreasuryDeps): ActorKind<TreasuryMessage> {
       if (chain === undefined) throw new Error(`Cannot keep a wallet as it is unknown: ${id}`);
       const memory = memories.get(chain.network) ?? newMemory(chain);
       memories.set(chain.network, memory);
-      return Promise.resolve(new TreasuryActor(chain, deps, memory));
+      const own = "pace" in deps ? { ...deps, ...deps.pace(chain.network) } : deps;
+      return Promise.resolve(new TreasuryActor(chain, own, memory));
     },
   };
 }

@@ -66,7 +66,22 @@ export interface TreasuryStatus {
   readonly lookedAt: number;
 }
 
-export interface TreasuryDeps {
+/** Pace of the treasury of one network. */
+export interface TreasuryPace {
+  /** Time for which only this node signs after a pull; the commit, not this, is the safety. */
+  readonly leaseMs: number;
+  /** Time for which a signed transaction is left alone before it is sent again. */
+  readonly resendMs: number;
+  /** After so many dead attempts a payout is given up and refunded. */
+  readonly attemptLimit: number;
+}
+
+/** Dependencies of the treasuries of all networks. */
+export interface TreasuriesDeps extends Omit<TreasuryDeps, keyof TreasuryPace> {
+  readonly pace: (network: Network) => TreasuryPace;
+}
+
+export interface TreasuryDeps extends TreasuryPace {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
   readonly signer: Signer;
@@ -76,12 +91,6 @@ export interface TreasuryDeps {
   readonly monotonic?: () => number;
   /** Name of this node; with one that outlives the process it continues at once after a restart. */
   readonly node: string;
-  /** Time for which only this node signs after a pull; the commit, not this, is the safety. */
-  readonly leaseMs: number;
-  /** Time for which a signed transaction is left alone before it is sent again. */
-  readonly resendMs: number;
-  /** After so many dead attempts a payout is given up and refunded. */
-  readonly attemptLimit: number;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
   /** Called before the funds are read: the figures will contain earlier reservations. */
   readonly onLook: (network: Network, currencies: readonly Currency[]) => void;

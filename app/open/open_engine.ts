@@ -1,7 +1,9 @@
 import { Engine } from "../../actors/engine.ts";
+import type { Pace } from "../../actors/engine_deps.ts";
 import { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -17,26 +19,31 @@ import {
   DEV_SWEEP_PACE,
   feeTerms,
   policyOf,
-  SWEEP_PACE,
+  sweepPace,
   sweepTerms,
   treasuryPolicies,
 } from "./treasury_policy.ts";
 
-/** Paces of the treasury: shorter where a development chain is ten times as fast. */
-const PACE = {
-  pollMs: 1_500,
-  leaseMs: 30_000,
-  resendMs: 15_000,
-  recheckMs: 15_000,
-  attemptLimit: 3,
-};
+/** Time that another node waits for one that died while it was signing. */
+const LEASE_MS = 30_000;
+/** Paces on a development chain, which is ten times as fast as any other. */
 const DEV_PACE = {
   pollMs: 250,
   leaseMs: 5_000,
   resendMs: 3_000,
   recheckMs: 1_000,
-  attemptLimit: 3,
 };
+/** Attempts where a transaction never expires: a bound that is not met. */
+const UNBOUNDED_ATTEMPTS = 2 ** 31 - 1;
+
+/** Pace of the work on a network: its profile's, but in development. */
+function paceOf(network: Network, isDevelopment: boolean): Pace {
+  const { pace: { headMs, solidMs, resendMs, recheckMs }, defaults } = PROFILES[network];
+  const attemptLimit = defaults.attempts ?? UNBOUNDED_ATTEMPTS;
+  if (isDevelopment) return { ...DEV_PACE, attemptLimit };
+  const pollMs = Math.min(headMs ?? solidMs, solidMs);
+  return { pollMs, leaseMs: LEASE_MS, resendMs, recheckMs, attemptLimit };
+}
 
 /** Opened parts that the actors work with. */
 interface EngineParts {
@@ -84,14 +91,14 @@ export async function openEngine(config: Config, parts: EngineParts): Promise<Op
     journalSql,
     chains: chains.chains,
     nodes: (network) => chains.nodes.get(network)?.states ?? [],
-    pace: isDevelopment ? DEV_PACE : PACE,
+    pace: (network) => paceOf(network, isDevelopment),
     addressGap: config.addressGap,
     keepDays: config.keepDays,
     now,
     usdRate: (currency) => usdRate(rates, currency),
     sweeps: {
       terms: (network) => sweepTerms(config, network),
-      pace: isDevelopment ? DEV_SWEEP_PACE : SWEEP_PACE,
+      pace: (network) => isDevelopment ? DEV_SWEEP_PACE : sweepPace(network),
       coinRate: (network, currency) => coinPrice(network, currency)?.rate ?? null,
     },
     treasuryPolicy: (network) => policyOf(policies, network),

@@ -5,6 +5,7 @@ import type { SecondNode } from "../../actors/watcher/second_node.ts";
 import type { Chain } from "../../chains/chain.ts";
 import { familyOf } from "../../chains/families.ts";
 import type { SignerNetwork } from "../../chains/family.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -126,14 +127,16 @@ async function coldPolicy(
 
 const MINUTE_MS = 60_000;
 
-/** Pace on networks whose transactions live for five minutes and are final after one. */
-export const SWEEP_PACE: SweepPace = {
-  staleMs: 15 * MINUTE_MS,
-  retryMs: MINUTE_MS,
-  failureLimit: 3,
-  coolDownMs: 15 * MINUTE_MS,
-  pollMs: MINUTE_MS,
-};
+/** Pace of a network's sweeps. */
+export function sweepPace(network: Network): SweepPace {
+  return {
+    staleMs: PROFILES[network].pace.sweepStaleMs,
+    retryMs: MINUTE_MS,
+    failureLimit: 3,
+    coolDownMs: 15 * MINUTE_MS,
+    pollMs: MINUTE_MS,
+  };
+}
 
 /** On a development chain, where everything is ten times as fast. */
 export const DEV_SWEEP_PACE: SweepPace = {

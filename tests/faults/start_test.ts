@@ -29,14 +29,14 @@ test("a node starts while rows that were quarantined cannot be given back, and t
     chains: new Map(),
     signer: paperSigner(),
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: {
+    pace: () => ({
       pollMs: 1_000,
       leaseMs: 1_000,
       resendMs: 1_000,
       recheckMs: 1_000,
-      missedMs: 50,
       attemptLimit: 3,
-    },
+    }),
+    missedMs: 50,
     now: () => Date.now(),
     usdRate: () => "1",
   });

@@ -21,7 +21,13 @@ test("what is told besides is read once at a time, over connections that operato
     chains: new Map(),
     signer: paperSigner(),
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: { pollMs: 1_000, leaseMs: 1_000, resendMs: 1_000, recheckMs: 1_000, attemptLimit: 3 },
+    pace: () => ({
+      pollMs: 1_000,
+      leaseMs: 1_000,
+      resendMs: 1_000,
+      recheckMs: 1_000,
+      attemptLimit: 3,
+    }),
     now: () => Date.now(),
     usdRate: () => "1",
   });

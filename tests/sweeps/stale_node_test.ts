@@ -5,11 +5,13 @@ import type { BlockRef } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { dueSweepAddresses } from "../../ledger/sweeps/sweep_addresses.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { SWEEP_PACE } from "../../app/open/treasury_policy.ts";
+import { sweepPace } from "../../app/open/treasury_policy.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const PACE = sweepPace("TRX");
 
 const test = testNeeding(DATABASE);
 
@@ -56,7 +58,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
           balanceOf: () => Promise.resolve(ZERO),
         }),
         terms: { enabled: true, gas: "coin", factor: "2", topUpWaitMs: 60_000 },
-        pace: SWEEP_PACE,
+        pace: PACE,
         coinRate: () => "0.3",
         costs: new CostMemory(),
         now: Date.now,
@@ -69,7 +71,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
       SELECT reason, extract(epoch FROM poll_at - updated_at)::float8 * 1000 AS rest FROM book.sweep_address`;
     return [row?.reason, row?.rest];
   };
-  assertEquals(await look(40), ["balance_differs", SWEEP_PACE.pollMs]);
-  assertEquals(await look(61), ["balance_differs", SWEEP_PACE.pollMs]);
+  assertEquals(await look(40), ["balance_differs", PACE.pollMs]);
+  assertEquals(await look(61), ["balance_differs", PACE.pollMs]);
   assertEquals(await look(60), ["balance_differs", 3_600_000]);
 });

@@ -101,7 +101,7 @@ function sweepsOf(
 ): NonNullable<EngineDeps["sweeps"]> {
   return {
     terms: () => ({ enabled: state.planning, gas: "coin", factor: "1", topUpWaitMs: 60_000 }),
-    pace: { staleMs, retryMs: 50, failureLimit: 3, coolDownMs: 600_000, pollMs: 100 },
+    pace: () => ({ staleMs, retryMs: 50, failureLimit: 3, coolDownMs: 600_000, pollMs: 100 }),
     coinRate: () => "0.3",
   };
 }
@@ -221,7 +221,7 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     })],
     memory: new SignedMemory(),
     pollWebhooksMs: options.pollWebhooksMs ?? 60_000,
-    pace: { pollMs: POLL_MS, leaseMs: 500, resendMs: 300, recheckMs: 100, attemptLimit: 3 },
+    pace: () => ({ pollMs: POLL_MS, leaseMs: 500, resendMs: 300, recheckMs: 100, attemptLimit: 3 }),
     now: Date.now,
     ...(options.sweeps ? { sweeps: sweepsOf(state, options.staleMs ?? 120_000) } : {}),
   };

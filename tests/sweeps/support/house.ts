@@ -288,12 +288,18 @@ function engineOf({ sql, journalSql, chain, signer, terms }: {
     chains: new Map([[NETWORK, chain]]),
     signer,
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: { pollMs: 25, leaseMs: 2_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 },
+    pace: () => ({ pollMs: 25, leaseMs: 2_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
     now: Date.now,
     usdRate: () => "1",
     sweeps: {
       terms: () => terms,
-      pace: { staleMs: 20_000, retryMs: 50, failureLimit: 3, coolDownMs: 600_000, pollMs: 100 },
+      pace: () => ({
+        staleMs: 20_000,
+        retryMs: 50,
+        failureLimit: 3,
+        coolDownMs: 600_000,
+        pollMs: 100,
+      }),
       coinRate: () => "0.3",
     },
   });

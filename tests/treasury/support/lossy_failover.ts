@@ -120,7 +120,7 @@ export async function lossyFailover(
     chains: new Map([[NETWORK, chain]]),
     signer: signerOf(sql, keys, contracts, {}),
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: { pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 500, attemptLimit: 3 },
+    pace: () => ({ pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 500, attemptLimit: 3 }),
     now: Date.now,
     usdRate: () => "1",
     treasuryPolicy: () => CALM,

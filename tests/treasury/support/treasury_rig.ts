@@ -168,7 +168,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
     chains,
     signer: signerOf(sql, keys, contracts, options),
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: { pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 },
+    pace: () => ({ pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
     now: Date.now,
     usdRate: () => "1",
     treasuryPolicy: () => policy,
