@@ -13,7 +13,7 @@ import { CallCoolDowns } from "./call_cool_downs.ts";
 import { Deadline } from "./deadline.ts";
 import { CallFailed, Suspended } from "./node_failures.ts";
 import { readBody } from "./read_body.ts";
-import { suspensionIn } from "./refusal_texts.ts";
+import type { Suspension } from "./refusal_texts.ts";
 
 /** Time for which a path that a node does not know is not asked for. */
 const UNKNOWN_PATH_MS = 10 * 60 * 1000;
@@ -33,6 +33,8 @@ export interface NodeOptions {
   readonly dailyCalls?: number | undefined;
   /** Calls per second at most, 0 without a bound whatever it says; default 12 unless its network is private. */
   readonly callsPerSecond?: number | undefined;
+  /** Reads a suspension from a body, whatever its status, in the words of its chain; default: there are none. */
+  readonly suspensionIn?: ((body: string) => Suspension | null) | undefined;
 }
 
 /** An answer as it came. */
@@ -193,8 +195,8 @@ export class ChainNode {
         signal: bound,
       });
       const text = await readBody(response, this.label + path);
-      const suspension = suspensionIn(text);
-      if (suspension !== null) this.suspend(suspension.ms, suspension.perSecond);
+      const suspension = this.#options.suspensionIn?.(text);
+      if (suspension) this.suspend(suspension.ms, suspension.perSecond);
       return { status: response.status, retryAfterMs: retryAfterMs(response), text };
     } catch (error) {
       if (error instanceof ChainUnavailable) {

@@ -1,5 +1,6 @@
 /**
- * Reads the refusals that nodes and their providers put into words instead of fields.
+ * Refusals that nodes and their providers put into words instead of fields: what any dialect needs to
+ * read them. The words themselves are those of a family of chains.
  *
  * @module
  */
@@ -19,11 +20,9 @@ export function decodeNodeMessage(message: string): string {
 }
 
 /** Refusals are short; blocks, which are long, are not searched. */
-const LONGEST_REFUSAL = 2_000;
+export const LONGEST_REFUSAL = 2_000;
 /** A provider may suspend for minutes; a hostile node must not be left alone for days. */
 export const LONGEST_SUSPENSION_MS = 120_000;
-/** Answer of java-tron's own rate limiter, with HTTP 200. */
-const BUSY_TEXT = "lack of computing resources";
 
 /** Content of a refusal for asking too much. */
 export interface Suspension {
@@ -31,37 +30,6 @@ export interface Suspension {
   readonly ms: number;
   /** Calls per second that would have been answered, where the text says so. */
   readonly perSecond: number | null;
-}
-
-/** Reads a suspension from a body, whatever its status; `null` where there is none. */
-export function suspensionIn(body: string): Suspension | null {
-  if (body.length > LONGEST_REFUSAL) return null;
-  const match = /suspended\s+for\s+(\d{1,6})\s*(ms|milliseconds?|s|sec|seconds?|m|min|minutes?)\b/i
-    .exec(body);
-  if (match === null) return null;
-  const unit = (match[2] ?? "s").toLowerCase();
-  const factor = unit.startsWith("ms") || unit.startsWith("milli")
-    ? 1
-    : unit.startsWith("m")
-    ? 60_000
-    : 1_000;
-  const limit = /frequency\s+limit\s*\(\s*(\d{1,6})/i.exec(body);
-  return {
-    ms: Math.min(Number(match[1]) * factor, LONGEST_SUSPENSION_MS),
-    perSecond: limit === null ? null : Number(limit[1]),
-  };
-}
-
-/** True for a body which says that the node does not serve this call at all. */
-export function saysNotServed(body: string): boolean {
-  return body.length <= LONGEST_REFUSAL &&
-    /\bAPI\b[^"]{0,40}\b(is|was)\s+(closed|unavailable|disabled|not\s+(open|available|supported))/i
-      .test(body);
-}
-
-/** True for a text of a node that has too much to do. */
-export function saysBusy(text: string): boolean {
-  return text.includes(BUSY_TEXT);
 }
 
 /** A node's own words, bounded and harmless, for a log line or an operator. */

@@ -37,6 +37,7 @@ import { delegatableStake, delegatedStake, sweepCosts } from "./read/gas.ts";
 import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
 import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";
 import { readFrom } from "./read/read_from.ts";
+import { suspensionIn } from "./read/refusal_texts.ts";
 import { readTransaction, tronTransactionId } from "./read/read_transaction.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
 import { contractEntries, sunAmount } from "./token_contracts.ts";
@@ -211,6 +212,7 @@ function poolOf(options: TronChainOptions): NodePool {
       apiKey: apiKey === undefined ? undefined : { header: API_KEY_HEADER, value: apiKey },
       dailyCalls: options.dailyCalls,
       callsPerSecond: options.callsPerSecond,
+      suspensionIn,
     })
   );
   const totalTimeoutMs = options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
@@ -226,7 +228,7 @@ export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promi
   const { apiKey, ...address } = node;
   const identity = new ChainIdentity(tronBlockAt);
   const header = apiKey === undefined ? undefined : { header: API_KEY_HEADER, value: apiKey };
-  await identity.require(new ChainNode({ ...address, apiKey: header }), signal);
+  await identity.require(new ChainNode({ ...address, apiKey: header, suspensionIn }), signal);
   return identity.genesis;
 }
 

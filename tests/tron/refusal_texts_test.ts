@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { saysNotServed, suspensionIn } from "../../chains/nodes/refusal_texts.ts";
+import { saysNotServed, suspensionIn } from "../../chains/tron/read/refusal_texts.ts";
 
 const TOLD: readonly (readonly [string, number, number | null])[] = [
   [

@@ -11,7 +11,8 @@ import type { ChainNode } from "../../nodes/node.ts";
 import { CallFailed } from "../../nodes/node_failures.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readEither, readFrom, type Refused } from "./read_from.ts";
-import { decodeNodeMessage, saysBusy } from "../../nodes/refusal_texts.ts";
+import { decodeNodeMessage } from "../../nodes/refusal_texts.ts";
+import { saysBusy } from "./refusal_texts.ts";
 import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
 
 const HALF = 0x8000;

@@ -9,7 +9,8 @@ import { ChainUnavailable } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
-import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "../../nodes/refusal_texts.ts";
+import { wordsOf } from "../../nodes/refusal_texts.ts";
+import { saysBusy, saysNotServed, suspensionIn } from "./refusal_texts.ts";
 import type { AnswerShape } from "./answers.ts";
 
 /** The node and the call that a failure names. */
