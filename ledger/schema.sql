@@ -647,12 +647,14 @@ CREATE TABLE book.outgoing (
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   tries integer NOT NULL DEFAULT 0,
+  fee_payer text COLLATE "C" NOT NULL DEFAULT 'wallet'::text,
   CONSTRAINT outgoing_pkey PRIMARY KEY (id, merchant_id),
   CONSTRAINT outgoing_amount_check CHECK ((amount > (0)::numeric)),
   CONSTRAINT outgoing_asset_of_kind CHECK (((kind = 'cold'::text) OR ((currency = 'native'::text) = (kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text]))))),
   CONSTRAINT outgoing_attempts_check CHECK ((attempts >= 0)),
   CONSTRAINT outgoing_booked_is_void CHECK (((status = 'void'::text) OR (NOT book.is_booked(payment_id)))),
   CONSTRAINT outgoing_check CHECK (((kind = ANY (ARRAY['payout'::text, 'settlement'::text])) = (payment_id IS NOT NULL))),
+  CONSTRAINT outgoing_fee_payer CHECK (((fee_payer = 'wallet'::text) OR ((fee_payer = 'hot'::text) AND (kind = 'sweep'::text)))),
   CONSTRAINT outgoing_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'settlement'::text, 'sweep'::text, 'gas'::text, 'delegation'::text, 'reclaim'::text, 'cold'::text]))),
   CONSTRAINT outgoing_of_platform CHECK (((merchant_id = 'mer_platform'::text) = (kind <> ALL (ARRAY['payout'::text, 'settlement'::text])))),
   CONSTRAINT outgoing_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'signed'::text, 'final'::text, 'dead'::text, 'void'::text]))),
@@ -668,6 +670,7 @@ CREATE INDEX outgoing_of_wallet ON book.outgoing USING btree (network, wallet, c
 CREATE INDEX outgoing_queued ON book.outgoing USING btree (network, id) WHERE (status = 'queued'::text);
 CREATE INDEX outgoing_signed ON book.outgoing USING btree (network, id) WHERE (status = 'signed'::text);
 CREATE CONSTRAINT TRIGGER outgoing_ends_by_proof AFTER UPDATE OF status ON book.outgoing DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.status = ANY (ARRAY['queued'::text, 'dead'::text, 'void'::text])) AND (new.attempts > 0))) EXECUTE FUNCTION book.check_nothing_lands();
+CREATE TRIGGER outgoing_fee_payer_is_kept BEFORE UPDATE OF fee_payer ON book.outgoing FOR EACH ROW WHEN ((old.fee_payer IS DISTINCT FROM new.fee_payer)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_is_kept BEFORE UPDATE ON book.outgoing FOR EACH ROW WHEN ((((((((((old.id IS DISTINCT FROM new.id) OR (old.merchant_id IS DISTINCT FROM new.merchant_id)) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.payment_id IS DISTINCT FROM new.payment_id)) OR (old.network IS DISTINCT FROM new.network)) OR (old.currency IS DISTINCT FROM new.currency)) OR (old.amount IS DISTINCT FROM new.amount)) OR (old.wallet IS DISTINCT FROM new.wallet)) OR (old.destination IS DISTINCT FROM new.destination))) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_is_not_truncated BEFORE TRUNCATE ON book.outgoing FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_transition BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_step('outgoing');

@@ -200,6 +200,8 @@ class Plan {
       ...shapeOf(step),
       amount: step.amount,
       hotWallet: chain.hotWallet,
+      // where addresses need no coin of their own, the hot wallet sends what they give
+      feePayer: step.do === "sweep" && chain.gas === undefined ? "hot" : "wallet",
       items: step.do === "sweep" ? step.items : [],
       pollMs: pace.pollMs,
     };

@@ -115,7 +115,7 @@ export class HistoryHold {
             }
             txids.add(signed.txid);
             const { beginning: sinceHeight, diesAfter } = terms;
-            // sweeps pay their fees from their own addresses
+            // what pays from its own address takes nothing of the hot wallet
             const feeLimit = row.isHot ? terms.feeLimit : ZERO;
             const { merchantId } = row;
             const kept = { feeLimit, sinceHeight, diesAfter };

@@ -9,6 +9,7 @@ import {
 } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
+import type { QueuedRow } from "../../ledger/treasury/signing.ts";
 import type { Reservation } from "../merchant/state.ts";
 
 /**
@@ -62,6 +63,11 @@ export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, walle
   return wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(wallet));
 }
 
+/** The wallet whose coin pays for a row's transaction. */
+export function coinWalletOf({ wallet, feePayer }: Pick<QueuedRow, "wallet" | "feePayer">): string {
+  return feePayer === "hot" ? "hot" : wallet;
+}
+
 /** Liquidity of paying wallets while a batch is made: balances read once, less reservations. */
 export class WalletLiquidity {
   readonly #chain: Chain;
@@ -113,8 +119,8 @@ export class WalletLiquidity {
    *
    * @param cost of the hot wallet the most: the cost is known only when it is final
    */
-  async spend(row: OutgoingRow, cost: Amount): Promise<void> {
-    await this.#take(row.wallet, "native", cost);
+  async spend(row: QueuedRow, cost: Amount): Promise<void> {
+    await this.#take(coinWalletOf(row), "native", cost);
     if (row.kind === "delegation") this.#stake = subtract(await this.delegatable(), row.amount);
     if (!isDelegation(row)) await this.#take(row.wallet, row.currency, row.amount);
   }

@@ -9,11 +9,11 @@ import {
 import type { FeeEstimate } from "../../chains/fees.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
-import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
+import type { QueuedRow } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
-import { isDelegation, payerOf, WalletLiquidity } from "./liquidity.ts";
+import { coinWalletOf, isDelegation, payerOf, WalletLiquidity } from "./liquidity.ts";
 import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
 /** Deposit addresses that are looked at together. */
@@ -33,7 +33,7 @@ const WAITS_FOR_STAKE = "waiting for stake to delegate";
 
 /** A transfer that can be signed now. */
 export interface Payable {
-  readonly row: OutgoingRow;
+  readonly row: QueuedRow;
   readonly envelope: Envelope;
   /** See `SignedRow.feeLimit`. */
   readonly feeLimit: Amount;
@@ -44,7 +44,7 @@ export interface Payable {
 /** Input of a batch. */
 export interface Batch {
   /** Oldest first. */
-  readonly rows: readonly OutgoingRow[];
+  readonly rows: readonly QueuedRow[];
   readonly commitments: Commitments;
   /** The own solid scan, read after the reservations: what they count as ended, it mostly has. */
   readonly cursor: Cursor | null;
@@ -82,8 +82,8 @@ export async function prepareBatch(
   const liquidity = new WalletLiquidity(chain, commitments, checkpoint);
   const payable: Payable[] = [];
   const silences = new Silences();
-  const price = (row: OutgoingRow) => priceOf(chain, row);
-  const prepareNext = async (left: OutgoingRow[], priceOfNext: PriceOf) => {
+  const price = (row: QueuedRow) => priceOf(chain, row);
+  const prepareNext = async (left: QueuedRow[], priceOfNext: PriceOf) => {
     for (let row = silences.next(left); row !== undefined; row = silences.next(left)) {
       try {
         const price = await priceIfPayable(row, liquidity, priceOfNext, waits);
@@ -105,10 +105,10 @@ export async function prepareBatch(
       }
     }
   };
-  // what leaves one wallet shares its money; deposit addresses have nothing to do with each other
-  const payouts = silentLast(rows.filter(({ wallet }) => wallet === "hot"));
+  // what one wallet pays for shares its money; deposit addresses have nothing to do with each other
+  const payouts = silentLast(rows.filter((row) => coinWalletOf(row) === "hot"));
   await prepareNext([...payouts], pricesAhead(payouts, price));
-  const sweeps = silentLast(rows.filter(({ wallet }) => wallet !== "hot"));
+  const sweeps = silentLast(rows.filter((row) => coinWalletOf(row) !== "hot"));
   await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
   silences.addTo(waits);
   if (silences.givenUp.length > 0 && silences.last !== null) {
@@ -126,13 +126,13 @@ export async function prepareBatch(
 }
 
 /** Has a transfer wait that only nodes answer for which are behind what was read here. */
-function waitForNode(row: OutgoingRow, waits: Waits, detail: string): void {
+function waitForNode(row: QueuedRow, waits: Waits, detail: string): void {
   waits.add(row, NEWER_NODE, PAUSES.node, detail);
 }
 
 /** The price of a transfer that its wallet can pay now; `null`: it waits with its reason. */
 async function priceIfPayable(
-  row: OutgoingRow,
+  row: QueuedRow,
   liquidity: WalletLiquidity,
   price: PriceOf,
   waits: Waits,
@@ -163,10 +163,11 @@ async function priceIfPayable(
     }
     const moved = currency === "native" && !isDelegation(row) ? amount : ZERO;
     const needed = add(found.cost, moved);
-    const coin = await liquidity.left(wallet, "native");
+    const coinWallet = coinWalletOf(row);
+    const coin = await liquidity.left(coinWallet, "native");
     if (coin >= needed) return found;
     const detail = `${formatAmount(coin)} of ${formatAmount(needed)}`;
-    return wait(waitsFor("native"), forMoney, detail);
+    return wait(waitsFor("native"), coinWallet === "hot" ? PAUSES.money : PAUSES.address, detail);
   } catch (error) {
     if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
     if (error.category === "reverted") {
@@ -189,19 +190,19 @@ interface Price {
   readonly feeLimit: Amount;
 }
 
-type PriceOf = (row: OutgoingRow) => Promise<Price>;
+type PriceOf = (row: QueuedRow) => Promise<Price>;
 
-async function priceOf(chain: Chain, row: OutgoingRow): Promise<Price> {
+async function priceOf(chain: Chain, row: QueuedRow): Promise<Price> {
   const { currency, amount, wallet } = row;
   const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
-  if (wallet !== "hot" && currency !== "native" && chain.gas !== undefined) {
+  if (coinWalletOf(row) !== "hot" && currency !== "native" && chain.gas !== undefined) {
     // a deposit address sends one thing at a time, so that its own energy and bytes count
     const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency });
     return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };
   }
   const fee = await chain.estimateFee({ ...transfer, currency, isDelegation: isDelegation(row) });
   const cost = mostOf(fee);
-  return { fee, cost, feeLimit: wallet === "hot" ? cost : ZERO };
+  return { fee, cost, feeLimit: coinWalletOf(row) === "hot" ? cost : ZERO };
 }
 
 /** The most that a transaction may take. */

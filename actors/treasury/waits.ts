@@ -135,7 +135,7 @@ export class Silences {
   }
 
   /** Takes the next transfer to be tried out of those that are left; undefined: none is. */
-  next(left: OutgoingRow[]): OutgoingRow | undefined {
+  next<Row extends OutgoingRow>(left: Row[]): Row | undefined {
     for (let row = left.shift(); row !== undefined; row = left.shift()) {
       const { currency } = row;
       if (this.#isGivenUp(currency)) continue;
@@ -189,7 +189,7 @@ export class Silences {
 }
 
 /** Transfers in the order in which they are tried: those last that a node did not answer for before. */
-export function silentLast(rows: readonly OutgoingRow[]): OutgoingRow[] {
+export function silentLast<Row extends OutgoingRow>(rows: readonly Row[]): Row[] {
   const wasSilent = ({ reason }: OutgoingRow) => reason === ANOTHER_TRY;
   return [...rows.filter((row) => !wasSilent(row)), ...rows.filter(wasSilent)];
 }

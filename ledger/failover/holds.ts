@@ -112,6 +112,7 @@ export async function endFinishedHolds(
 export interface QueuedId {
   readonly id: string;
   readonly merchantId: string;
+  /** True where its fee is paid with the hot wallet's coin. */
   readonly isHot: boolean;
 }
 
@@ -123,7 +124,7 @@ export async function readQueuedIds(
   limit: number,
 ): Promise<readonly QueuedId[]> {
   return await sql<QueuedId[]>`
-    SELECT id, merchant_id AS "merchantId", wallet = 'hot' AS "isHot" FROM book.outgoing
+    SELECT id, merchant_id AS "merchantId", 'hot' IN (wallet, fee_payer) AS "isHot" FROM book.outgoing
     WHERE network = ${network} AND status = 'queued' AND id > ${after} ORDER BY id LIMIT ${limit}`;
 }
 

@@ -192,7 +192,7 @@ export async function readWalletMoves(
     CROSS JOIN LATERAL (SELECT
       (a.outcome = 'paid' OR v.arrived > 0) AND o.currency = ${asset} AND o.kind NOT IN ('delegation', 'reclaim')
         AND (o.wallet = 'hot') <> (o.destination = ${hotWallet}) AS is_moved,
-      ${asset} = 'native' AND o.wallet = 'hot' AS is_charged) m
+      ${asset} = 'native' AND 'hot' IN (o.wallet, o.fee_payer) AS is_charged) m
     WHERE a.network = ${network} AND a.height > ${after} AND a.height <= ${high}
       AND (m.is_moved OR m.is_charged)
     GROUP BY 1

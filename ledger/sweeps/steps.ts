@@ -3,6 +3,7 @@ import { ROW_WAIT } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
+import type { FeePayer } from "../treasury/signing.ts";
 import { coverItems, notifySwept, releaseSweepItems } from "./items.ts";
 import type { OpenItem } from "./sweep_facts.ts";
 import {
@@ -20,6 +21,8 @@ export interface NewStep {
   readonly amount: Amount;
   /** Destination of a sweep; helpers go to the address itself. */
   readonly hotWallet: string;
+  /** Whose coin pays for it: that of the wallet it leaves, or, of a sweep only, the hot wallet's. */
+  readonly feePayer: FeePayer;
   /** The transfers that a sweep carries; together not more than its amount. */
   readonly items: readonly OpenItem[];
   readonly reason: SweepReason;
@@ -43,11 +46,11 @@ export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): 
     const amount = formatAmount(step.amount);
     await tx`
       INSERT INTO book.outgoing
-        (id, merchant_id, kind, network, currency, amount, wallet, destination, status, created_at, updated_at)
+        (id, merchant_id, kind, network, currency, amount, wallet, fee_payer, destination, status, created_at, updated_at)
       VALUES (${step.outgoingId}, ${PLATFORM_ACCOUNT}, ${step.kind}, ${target.network},
         ${isSweep ? target.currency : "native"}, ${amount}, ${
       isSweep ? String(target.walletIndex) : "hot"
-    },
+    }, ${step.feePayer},
         ${isSweep ? step.hotWallet : target.address}, 'queued', now(), now())`;
     await coverItems(tx, target, step.outgoingId, step.items);
     await tx`

@@ -152,7 +152,7 @@ async function readSteps(
        FROM step WHERE status IN ('queued', 'signed', 'dead') ORDER BY id LIMIT 1) AS living,
       coalesce((SELECT sum(amount) FROM step WHERE kind = 'gas' AND status = 'final'), 0)
         - coalesce((SELECT sum(a.fee) FROM step s JOIN book.attempt a
-            ON a.outgoing_id = s.id AND a.merchant_id = ${PLATFORM_ACCOUNT} WHERE s.kind = 'sweep'), 0) AS coin,
+            ON a.outgoing_id = s.id AND a.merchant_id = ${PLATFORM_ACCOUNT} WHERE s.kind = 'sweep' AND s.fee_payer = 'wallet'), 0) AS coin,
       coalesce((SELECT sum(amount) FROM step WHERE kind = 'delegation' AND status = 'final'), 0)
         - coalesce((SELECT sum(amount) FROM step WHERE kind = 'reclaim' AND status = 'final'), 0) AS delegated,
       (SELECT max(updated_at) FROM step WHERE kind = 'gas' AND status = 'final') AS funded_at,

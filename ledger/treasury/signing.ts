@@ -46,9 +46,17 @@ export interface Pull {
   readonly held?: readonly OutgoingAsset[];
 }
 
+/** Whose coin pays for a transaction: that of the wallet it leaves, or the hot wallet's. */
+export type FeePayer = "wallet" | "hot";
+
+/** A transfer to be signed. */
+export interface QueuedRow extends OutgoingRow {
+  readonly feePayer: FeePayer;
+}
+
 /** Transfers to be signed, oldest first, at least one. */
 export interface Pulled {
-  readonly rows: readonly OutgoingRow[];
+  readonly rows: readonly QueuedRow[];
   readonly turn: SigningTurn;
 }
 
@@ -96,7 +104,10 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
   const [oldest] = rows;
   if (oldest === undefined) return null;
   const turn = { network, batches: BigInt(oldest.turn_batches) };
-  return { rows: rows.map((row) => outgoingTable.decode(row)), turn };
+  return {
+    rows: rows.map((row) => ({ ...outgoingTable.decode(row), feePayer: row.fee_payer })),
+    turn,
+  };
 }
 
 const intentShape = shape({

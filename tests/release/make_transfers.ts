@@ -85,6 +85,7 @@ async function step(
     kind,
     amount: amount("100"),
     hotWallet: HOT_WALLET,
+    feePayer: "wallet",
     items: kind === "sweep" ? items : [],
     reason: kind === "sweep" ? "in_flight" : "waiting_gas",
     detail: "",
