@@ -62,9 +62,14 @@ test("merchants, keys, pairs and the treasury from the command line", async () =
   assertEquals((await api.call("GET", "/api/balance", { key: apiKey })).status, 401);
   assertStringIncludes((await run(["keys", "list", "admin"], env)).text, "ADMIN");
 
-  const pair = await run(["pairs", "set", "USDC/ETH", "--deposits", "on", "--minimum", "2"], env);
+  const unserved = await run(["pairs", "set", "USDC/ETH", "--deposits", "on"], env);
+  assertEquals(unserved.code, 1);
+  assertStringIncludes(unserved.text, "ETH is not served here");
+  const pair = await run(["pairs", "set", "USDT/TRX", "--deposits", "on", "--minimum", "2"], env);
   assertMatch(pair.text, /depositsEnabled +true/);
-  assertMatch((await run(["pairs", "list"], env)).text, /USDC\/ETH +on +off +2 /);
+  const { text: pairs } = await run(["pairs", "list"], env);
+  assertMatch(pairs, /USDT\/TRX +on +\w+ +2 /);
+  assertMatch(pairs, /USDC\/ETH +off +off /);
   assertStringIncludes((await run(["treasury"], env)).text, "hot wallet");
   assertEquals((await run(["treasury", "costs", "--limit", "5"], env)).text, "(none)");
   await run(["pairs", "set", "USDT/TRX", "--fee-mode", "dynamic"], env);
