@@ -193,7 +193,8 @@ export class PaymentsClient {
   /**
    * The rows of a list, newest first, page by page. Rows that are made meanwhile are not shown, and none
    * is shown twice. A row that leaves a `status` while its pages are read moves the others up, and some of
-   * them are passed over: for what is still pending read without `status`, and look at each row's own.
+   * them are passed over: for what is still pending, and for deliveries, which can be sent again, read without
+   * `status`, and look at each row's own.
    *
    * @throws {PaymentsError} where a page cannot be read
    */

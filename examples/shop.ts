@@ -1,15 +1,15 @@
 /**
- * A shop, whole: `deno run -A examples/shop.ts serve` takes orders and callbacks,
- * `... order ID AMOUNT` sells, `... payout ID AMOUNT ADDRESS` pays out. Its books are a file with one
- * line per entry, written before a callback is acknowledged, so that a shop that is killed at any moment
- * books each event once. Settings: `PAYMENTS_URL`, `API_KEY`, `WEBHOOK_SECRET`, `BOOKS`, `PORT`.
+ * A shop, whole: `deno run -A examples/shop.ts serve` takes callbacks, `... order ID AMOUNT` sells,
+ * `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out. Its books are a SQLite
+ * file, on disk before a callback is acknowledged, so that a shop that is killed at any moment books each
+ * event once. Settings: `PAYMENTS_URL`, `API_KEY`, `WEBHOOK_SECRET`, `BOOKS`, `PORT`.
  *
  * @module
  */
 
 import { createServer } from "node:http";
-import { existsSync, fsyncSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
+import { DatabaseSync } from "node:sqlite";
 import { PaymentsClient, PaymentsError } from "../client/client.ts";
 import { createReceiver, type ReceivedEvent } from "../client/webhook_receiver.ts";
 
@@ -23,51 +23,29 @@ function setting(name: string): string {
 interface Entry {
   readonly eventId: string;
   readonly kind: string;
-  /** The order, or the payout. */
-  readonly id: string;
+  readonly id: string; // of the order, or the payout
   readonly amount: string;
 }
 
-/**
- * The books: a file that only grows. Each entry begins with the line break, so that what is left of a
- * write that failed (a crash, a full disk) is a line of its own. Its callback was not acknowledged.
- */
+/** The books; each entry is there once, and on disk when `book` returns. */
 class Books {
-  readonly #booked = new Map<string, Entry>();
-  readonly #file: number;
+  readonly #database = new DatabaseSync(setting("BOOKS"));
 
-  constructor(path: string) {
-    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-    for (const [i, line] of text.split("\n").entries()) {
-      const entry = parsed(line);
-      if (entry !== null) this.#booked.set(entry.eventId, entry);
-      else if (line !== "") {
-        process.stderr.write(`Line ${i + 1} of the books is damaged: left out\n`);
-      }
-    }
-    this.#file = openSync(path, "a");
-    fsyncSync(this.#file); // an entry that is read above is acknowledged when its event comes again
+  constructor() {
+    this.#database.exec(`PRAGMA busy_timeout = 30000; PRAGMA synchronous = EXTRA;
+      CREATE TABLE IF NOT EXISTS entry (event_id TEXT PRIMARY KEY, kind TEXT, id TEXT, amount TEXT)`);
   }
 
   get entries(): readonly Entry[] {
-    return [...this.#booked.values()];
+    return this.#database.prepare("SELECT * FROM entry ORDER BY rowid").all().map((row) => {
+      const [eventId = "", kind = "", id = "", amount = ""] = Object.values(row ?? {}).map(String);
+      return { eventId, kind, id, amount };
+    });
   }
 
-  /** Books an entry once; it is on disk when this returns. */
-  book(entry: Entry): void {
-    if (this.#booked.has(entry.eventId)) return;
-    writeFileSync(this.#file, `\n${JSON.stringify(entry)}`); // all of it, where writeSync may stop early
-    fsyncSync(this.#file);
-    this.#booked.set(entry.eventId, entry);
-  }
-}
-
-function parsed(line: string): Entry | null {
-  try {
-    return line === "" ? null : JSON.parse(line);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+  book({ eventId, kind, id, amount }: Entry): void {
+    const text = "INSERT INTO entry VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    this.#database.prepare(text).run(eventId, kind, id, amount);
   }
 }
 
@@ -95,7 +73,7 @@ function connect(): PaymentsClient {
 
 /** Takes callbacks on `/callbacks`, and shows the books on `/books`. */
 function serve(): void {
-  const books = new Books(setting("BOOKS"));
+  const books = new Books();
   const receive = createReceiver({
     secrets: [setting("WEBHOOK_SECRET")],
     book: (event) => {
@@ -116,18 +94,40 @@ function serve(): void {
   server.listen(Number(setting("PORT")), "127.0.0.1", () => process.stdout.write("open\n"));
 }
 
-/** Makes the page of an order. The order's id is the key: asked again, it is the same page. */
-async function order(id: string, amount: string): Promise<unknown> {
-  return await connect().call("POST /api/deposit-url", {
-    header: { "Idempotency-Key": id },
-    body: {
-      network: "TRX",
-      identifier: id,
-      referenceId: id,
-      requestedAmount: amount,
-      requestedCurrency: "USD",
-    },
-  });
+/**
+ * Makes the page of an order, and books what is to be paid. The order and an attempt are the key: asked
+ * again, it is the same page while that is open, and the next attempt's afterwards.
+ */
+async function order(id: string, requestedAmount: string): Promise<unknown> {
+  const quote = { requestedAmount, requestedCurrency: "USD" } as const;
+  const body = { network: "TRX", identifier: id, referenceId: id, ...quote } as const;
+  for (let attempt = 1; attempt < 100; attempt++) {
+    const header = { "Idempotency-Key": `${id}:${attempt}` };
+    const page = await connect().call("POST /api/deposit-url", { header, body });
+    if (Date.parse(page.expiresAt) <= Date.now()) continue; // its key is kept for a day
+    if (page.payableAmount === undefined) throw new Error("Cannot sell as there is no rate now");
+    new Books().book({ eventId: page.url, kind: "order", id, amount: page.payableAmount });
+    return page;
+  }
+  throw new Error("Cannot sell as all its pages have expired: is the clock right?");
+}
+
+/** An amount in units of 10^-18, so that sums are exact. */
+function unitsOf(amount: string): bigint {
+  const [whole = "", part = ""] = amount.split(".");
+  return BigInt(whole + part.padEnd(18, "0"));
+}
+
+/** True once the confirmed deposits of an order, fees included, are what its newest page asked for. */
+async function isPaid(id: string): Promise<boolean> {
+  const asked = new Books().entries.findLast((entry) => entry.kind === "order" && entry.id === id);
+  if (asked === undefined) return false;
+  let missing = unitsOf(asked.amount);
+  const query = { referenceId: id, currency: "USDT", network: "TRX", status: "CONFIRMED" } as const;
+  for await (const deposit of connect().rows("GET /api/deposits", { query })) {
+    missing -= unitsOf(deposit.amount);
+  }
+  return missing <= 0n;
 }
 
 /** Pays out once, however often it is asked for: the id is the reference. */
@@ -141,10 +141,10 @@ async function payout(id: string, amount: string, destination: string): Promise<
   }
 }
 
-const [command, ...args] = process.argv.slice(2);
-const [id = "", amount = "", destination = ""] = args;
+const [command, id = "", amount = "", destination = ""] = process.argv.slice(2);
+const show = (value: unknown) => process.stdout.write(JSON.stringify(value));
 if (command === "serve") serve();
-else if (command === "order") process.stdout.write(JSON.stringify(await order(id, amount)));
-else if (command === "payout") {
-  process.stdout.write(JSON.stringify(await payout(id, amount, destination)));
-} else throw new Error("Cannot go on as the command is none of: serve, order, payout");
+else if (command === "order") show(await order(id, amount));
+else if (command === "paid") show(await isPaid(id));
+else if (command === "payout") show(await payout(id, amount, destination));
+else throw new Error("Cannot go on as the command is none of: serve, order, paid, payout");
