@@ -127,7 +127,9 @@ class Rescan {
           break;
         }
         const { block } = answer;
-        const reason = doubtOf(block, last, this.newest);
+        const reason = last === null && !covers(block, this.from)
+          ? `block ${block.height} is not the first one from ${this.from} on`
+          : doubtOf(block, last, this.newest);
         if (reason !== null) {
           logEvent("chain.rescan_stopped", { network, reason });
           return { kind: "in_doubt", reason };
@@ -161,6 +163,11 @@ class Rescan {
     this.through = range.last;
     return true;
   }
+}
+
+/** True if a height is a block's own, or was passed by between the block and its parent. */
+function covers({ height, parentHeight }: Block, asked: number): boolean {
+  return parentHeight < asked && asked <= height;
 }
 
 /** The reason for which a block cannot be of the chain that was read, or null. */

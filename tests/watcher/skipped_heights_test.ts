@@ -96,6 +96,23 @@ test("blocks that are read again cover the heights between them, and no others",
   assertEquals(await readScannedRanges(sql, "TRX"), [{ first: 4, last: 9 }]);
 });
 
+test("blocks that begin above the height that is to be read again leave it unread", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const blocks = [sparseBlock(6, 5), sparseBlock(7, 6), sparseBlock(9, 7)];
+  await scanned(sql, blocks);
+  const deps = {
+    sql,
+    network: "TRX" as const,
+    chain: sparseChain("TRX", blocks),
+    wake: () => {},
+    stopped: null,
+  };
+  const read = await rescanBlocks(deps, 4, 7, AbortSignal.timeout(10_000));
+  assertEquals([read.kind, read.through], ["in_doubt", 3]);
+  assertEquals(await readScannedRanges(sql, "TRX"), [{ first: 8, last: 9 }]);
+});
+
 Deno.test("a second node testifies by the block before its own, however far below that is", async () => {
   const blocks = [sparseBlock(4, 3), sparseBlock(9, 4)];
   const chain = sparseChain("TRX", blocks);
