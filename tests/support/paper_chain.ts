@@ -6,22 +6,25 @@
  */
 
 import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
-import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
+import type { BlockRef, BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import type { GasPort } from "../../chains/fees.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { amount } from "./books.ts";
 
+/** The newest block of a chain on paper, in both views. */
+export const PAPER_BLOCK: BlockRef = {
+  height: 7,
+  parentHeight: 6,
+  hash: "7",
+  parentHash: "6",
+  time: 1_700_000_000_000,
+  tick: 1_700_000_000_000,
+};
+
 /** A chain on paper; what a test does not replace is calm, rich and accepts everything. */
 export function paperChain(network: Network, replaced: Partial<Chain> = {}): Chain {
-  const solid = {
-    height: 7,
-    parentHeight: 6,
-    hash: "7",
-    parentHash: "6",
-    time: 1_700_000_000_000,
-    tick: 1_700_000_000_000,
-  };
+  const solid = PAPER_BLOCK;
   const accepted: BroadcastOutcome = { category: "accepted", retryable: true };
   return {
     network,

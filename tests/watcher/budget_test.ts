@@ -6,7 +6,7 @@ import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
 import { chainReasons } from "../../app/health/chains.ts";
 import { storeNodes } from "../../app/open/store_nodes.ts";
 import { nodeState } from "../support/node_state.ts";
-import { paperChain } from "../support/paper_chain.ts";
+import { PAPER_BLOCK, paperChain } from "../support/paper_chain.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { block, blockId, HEIGHT, USDT } from "../tron/support/block_fixture.ts";
@@ -122,14 +122,7 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   const { sql } = database;
   let calls = 99_000;
   let heads = 0;
-  const solid = {
-    height: 7,
-    parentHeight: 6,
-    hash: "7",
-    parentHash: "6",
-    time: 1_700_000_000_000,
-    tick: 1_700_000_000_000,
-  };
+  const solid = PAPER_BLOCK;
   const chain = paperChain("TRX", {
     solid: () => {
       calls += 50;
