@@ -10,6 +10,7 @@ import postgres from "postgres";
 import { delay } from "../../ledger/database/delay.ts";
 import { readStored, UnusableFolder } from "../open/data_folder.ts";
 import { ROLE, type Settings, writeSettings } from "./cluster.ts";
+import { freePort, isFree } from "./free_port.ts";
 import { type PostgresBinaries, runAs, type ServerUser } from "./programs.ts";
 
 /** One cluster, and what its server is started and asked with. */
@@ -173,24 +174,6 @@ async function presenceOn(cluster: Cluster, port: number, boundMs: number): Prom
     return isOther || error instanceof Deno.errors.NotFound ? "other" : "busy";
   } finally {
     await sql.end({ timeout: 1 });
-  }
-}
-
-/** A port of the loopback interface that is free now. */
-export function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
-
-function isFree(port: number): boolean {
-  try {
-    Deno.listen({ hostname: "127.0.0.1", port }).close();
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) return false;
-    throw error;
   }
 }
 

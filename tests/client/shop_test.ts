@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../app/postgres/free_port.ts";
 import { PaymentsClient } from "../../client/client.ts";
 import { newWebhookSecret, signedHeaders } from "../../webhooks/signature.ts";
 import { needs } from "../support/permissions.ts";
@@ -60,22 +61,9 @@ interface Peer {
   readonly merchant: { readonly apiKey: string; readonly webhookSecret: string };
 }
 
-/** A free port that the system hands out by itself to no program, so that it is free when the shop starts again. */
-function stayingPort(): number {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    try {
-      Deno.listen({ hostname: "127.0.0.1", port }).close();
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
-}
-
 /** A shop with books of its own, on a port that stays when it is started again. */
 async function shopOf({ program, args }: Example, { baseUrl, merchant }: Peer) {
-  const port = stayingPort();
+  const port = freePort();
   const folder = await Deno.makeTempDir({ prefix: "shop-" });
   const env = {
     PAYMENTS_URL: baseUrl,

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../app/postgres/server.ts";
+import { freePort } from "../../app/postgres/free_port.ts";
 import { startDebianPostgres, testNeedingDebianPostgres } from "../support/debian_postgres.ts";
 import { guardCluster } from "../support/cluster_guard.ts";
 import { removeCluster } from "../support/remove_cluster.ts";

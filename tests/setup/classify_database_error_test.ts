@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import { connect } from "../../ledger/database/connect.ts";
-import { freePort } from "../../app/postgres/server.ts";
+import { freePort } from "../../app/postgres/free_port.ts";
 import { withDatabase } from "../support/database.ts";
 import { DATABASE, needs } from "../support/permissions.ts";
 

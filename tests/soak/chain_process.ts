@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { freePort } from "../../app/postgres/free_port.ts";
 import { eventually, send } from "../faults/support/client.ts";
 import { START_MS } from "../support/service.ts";
 
@@ -75,10 +76,4 @@ export async function startChain(
       await Deno.remove(folder, { recursive: true });
     },
   };
-}
-
-/** The chain must come back where it was, so its port is chosen beforehand. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

@@ -16,10 +16,10 @@ import {
   storePort,
 } from "../../app/postgres/cluster.ts";
 import type { EmbeddedPostgres } from "../../app/postgres/embedded.ts";
+import { freePort } from "../../app/postgres/free_port.ts";
 import {
   type Cluster,
   clusterUrl,
-  freePort,
   launch,
   readLockFile,
   stopServer,

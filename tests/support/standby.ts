@@ -6,13 +6,8 @@
 
 import { join } from "node:path";
 import { type Settings, writeSettings } from "../../app/postgres/cluster.ts";
-import {
-  type Cluster,
-  freePort,
-  launch,
-  readLockFile,
-  stopServer,
-} from "../../app/postgres/server.ts";
+import { freePort } from "../../app/postgres/free_port.ts";
+import { type Cluster, launch, readLockFile, stopServer } from "../../app/postgres/server.ts";
 import { postgresBinaries, serverUser } from "../../app/postgres/programs.ts";
 import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
