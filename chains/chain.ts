@@ -17,6 +17,8 @@ export interface Capabilities {
   readonly contracts?: ReadonlyMap<Currency, string>;
   /** Longest validity of a signed transaction, in milliseconds of block time. */
   readonly lifetimeMs: number;
+  /** Time between two blocks, milliseconds: how many make a minute differs by the chain. */
+  readonly blockMs: number;
 }
 
 /** A block's place in its chain. */

@@ -21,6 +21,8 @@ export interface OpenOptions {
   /** Key for the nodes' provider. */
   readonly apiKey?: string | undefined;
   readonly contracts: TokenContracts;
+  /** Time between two blocks, milliseconds; default that of its profile. */
+  readonly blockMs?: number;
   /** Extended public key of the deposit branch; confidential. */
   readonly depositXpub: string;
   /** Address that payouts leave from. */

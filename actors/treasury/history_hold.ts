@@ -70,7 +70,8 @@ export class HistoryHold {
     const { network, capabilities } = chain;
     try {
       const head = await chain.head();
-      const reached = { ...head, lifetimeMs: capabilities.lifetimeMs };
+      const { lifetimeMs, blockMs } = capabilities;
+      const reached = { ...head, lifetimeMs, blockMs };
       for (const { failoverId, untilTime } of await readOpenHolds(sql, network)) {
         if (untilTime !== null || await setHoldBound(sql, failoverId, network, reached)) continue;
         if (performance.now() - this.#doubtedAt < DOUBT_MS) continue;

@@ -122,6 +122,7 @@ async function openNetwork(
       nodeUrls,
       apiKey: settings.nodeApiKey?.reveal(),
       contracts,
+      blockMs: blockMsOf(config, network, isDevelopment),
       depositXpub: account.depositXpub,
       hotWallet: account.hotWallet,
       dailyCalls: settings.dailyCalls ?? undefined,
@@ -153,6 +154,11 @@ async function openNetwork(
     await own?.stop();
     throw error;
   }
+}
+
+/** Time between two blocks of a network. */
+function blockMsOf({ devChain }: Config, network: Network, isDevelopment: boolean): number {
+  return isDevelopment ? devChain.blockMs : PROFILES[network].pace.blockMs;
 }
 
 /** The chain once it is checked; when it cannot be reached now, one that is checked before use. */
@@ -238,6 +244,7 @@ export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network,
       ? settings.nodeUrls
       : [embedded];
     if (account === undefined || nodeUrls.length === 0) continue;
+    const dev = await probeDevNode(nodeUrls[0] ?? "");
     chains.set(
       network,
       await familyOf(network).open({
@@ -245,7 +252,8 @@ export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network,
         nodeUrls,
         apiKey: settings.nodeApiKey?.reveal(),
         callsPerSecond: settings.callsPerSecond ?? undefined,
-        contracts: contractsOf(config, network, await probeDevNode(nodeUrls[0] ?? "")),
+        contracts: contractsOf(config, network, dev),
+        blockMs: blockMsOf(config, network, dev !== null),
         depositXpub: account.depositXpub,
         hotWallet: account.hotWallet,
       }),

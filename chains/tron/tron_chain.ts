@@ -14,7 +14,7 @@ import type { OpenChain, SingleNode } from "../family.ts";
 import { ChainIdentity, NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
-import type { TokenContracts } from "../profiles.ts";
+import { PROFILES, type TokenContracts } from "../profiles.ts";
 import {
   addressFromLogHex,
   addressOfPublicKey,
@@ -64,6 +64,8 @@ export interface TronChainOptions {
   readonly hotWallet: string;
   /** Validity of a transaction in milliseconds of block time; default 5 minutes. */
   readonly lifetimeMs?: number;
+  /** Time between two blocks; default that of its profile. */
+  readonly blockMs?: number;
   /** Bound of one request in milliseconds; default 5,000. */
   readonly requestTimeoutMs?: number;
   /** Bound of one read over all nodes in milliseconds; default 15,000. */
@@ -268,6 +270,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
       currencies: entries.map(([currency]) => currency),
       contracts: new Map(entries),
       lifetimeMs,
+      blockMs: options.blockMs ?? PROFILES[network].pace.blockMs,
     },
     ignored: context.ignored,
     isAddress: isTronAddress,

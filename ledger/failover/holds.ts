@@ -30,6 +30,8 @@ export interface Reached {
   /** Unix milliseconds. */
   readonly time: number;
   readonly lifetimeMs: number;
+  /** Time between two blocks, milliseconds. */
+  readonly blockMs: number;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function setHoldBound(
   sql: Sql,
   failoverId: string,
   network: Network,
-  { height, time, lifetimeMs }: Reached,
+  { height, time, lifetimeMs, blockMs }: Reached,
 ): Promise<boolean> {
   const { count } = await sql`
     UPDATE hub.failover_network
@@ -58,9 +60,10 @@ export async function setHoldBound(
       + ${lifetimeMs}::float8 * interval '1 millisecond'
     WHERE failover_id = ${failoverId} AND network = ${network} AND until_time IS NULL
       AND abs(extract(epoch FROM now())::float8 * 1000 - ${time}::float8) <= 3600 * 1000
-      -- no chain makes more than a block a second
+      -- twice as many blocks as the chain makes, and of an hour more, by which the clocks may differ
       AND ${height}::float8 <= coalesce((
-        SELECT c.height + 1000 + greatest(0, extract(epoch FROM now() - c.time)) FROM hub.cursor c
+        SELECT c.height + 2 * (3600 + greatest(0, extract(epoch FROM now() - c.time))) * 1000 / ${blockMs}::float8
+        FROM hub.cursor c
         WHERE c.network = ${network} AND c.view = 'solid')::float8, ${height}::float8)`;
   return count > 0;
 }

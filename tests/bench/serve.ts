@@ -62,6 +62,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     capabilities: {
       currencies: ["USDT" as const],
       lifetimeMs: 60_000,
+      blockMs: 3_000,
     },
     hotWallet: HOT_WALLET,
     deriveAddress: () => HOT_WALLET,

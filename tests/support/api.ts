@@ -59,6 +59,7 @@ export const EMPTY_CHAIN = {
   capabilities: {
     currencies: ["USDT" as const],
     lifetimeMs: 60_000,
+    blockMs: 3_000,
   },
   hotWallet: HOT_WALLET,
   deriveAddress: (index: number) => addressOf(0x10000 + index),

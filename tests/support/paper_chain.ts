@@ -31,6 +31,7 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     capabilities: {
       currencies: ["USDT", "USDC"],
       lifetimeMs: 60_000,
+      blockMs: 3_000,
     },
     hotWallet: "hot-wallet",
     isAddress: () => true,

@@ -31,6 +31,7 @@ class PricedChain {
     capabilities: {
       currencies: ["USDT"],
       lifetimeMs: 60_000,
+      blockMs: 3_000,
     },
     estimateFee: ({ from, to }) => {
       this.asked.push(`${from} -> ${to}`);

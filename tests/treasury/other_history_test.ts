@@ -141,7 +141,7 @@ test("a hold that was opened while the database's clock was a year ahead ends on
   assertEquals(await readSigningStop(sql, "TRX"), null);
 });
 
-test("a hold notes no end from a newest block and a clock that are an hour apart, nor from a height out of reach", async () => {
+test("a hold notes no end from a newest block and a clock that are an hour apart, nor from a height that blocks of its chain's pace do not reach", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await sql`
@@ -155,19 +155,27 @@ test("a hold notes no end from a newest block and a clock that are an hour apart
   const HOUR = 3_600_000;
   const lifetimeMs = 60_000;
   const now = Date.now();
-  const note = (height: number, time: number) =>
-    setHoldBound(sql, "fov_a", "TRX", { height, time, lifetimeMs });
+  const note = (height: number, time: number, blockMs = 3_000) =>
+    setHoldBound(sql, "fov_a", "TRX", { height, time, lifetimeMs, blockMs });
+  const reachable = (blockMs: number) => 100 + 2 * 2 * HOUR / blockMs;
   for (
-    const [what, height, time] of [
+    const [what, height, time, blockMs] of [
       ["a time in a year", 200, now + 365 * 24 * HOUR],
       ["a time that no column holds", 200, Number.MAX_SAFE_INTEGER],
       ["a time of yesterday", 200, now - 24 * HOUR],
       ["a height that no chain has", Number.MAX_SAFE_INTEGER, now],
-      ["more blocks than seconds", 100 + 1_000 + 3_600 + 100, now],
+      ["more blocks of 12 s than time has passed for", reachable(12_000) + 10, now, 12_000],
+      ["more blocks of 3 s than time has passed for", reachable(3_000) + 10, now, 3_000],
+      ["more blocks of 0.4 s than time has passed for", reachable(400) + 50, now, 400],
     ] as const
   ) {
-    assertEquals(await note(height, time), false, what);
+    assertEquals(await note(height, time, blockMs), false, what);
     assertEquals((await readOpenHolds(sql, "TRX"))[0]?.untilTime, null, what);
+  }
+  // a chain of fast blocks is further up after an hour than one of slow ones can be
+  for (const blockMs of [12_000, 3_000, 400]) {
+    assertEquals(await note(100 + HOUR / blockMs, now, blockMs), true, `blocks of ${blockMs} ms`);
+    await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL`;
   }
   const ahead = now + HOUR / 2;
   assertEquals(await note(1_300, ahead), true);
