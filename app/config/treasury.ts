@@ -8,7 +8,7 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { PROFILES } from "../../chains/profiles.ts";
-import { parseAmount } from "../../ledger/money/amount.ts";
+import { isExactIn, parseAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
 import { type Given, listOf, oneOf, partsOf, trimmed, urlOf } from "./variables.ts";
 
@@ -44,6 +44,8 @@ export interface TreasuryConfig {
 }
 
 const amount = z.string().regex(/^\d{1,15}(\.\d{1,6})?$/, "is not an amount with up to 6 decimals");
+/** An amount of a network's own coin; how many decimals that has differs, see {@linkcode treasuryFaults}. */
+const coinAmount = z.string().regex(/^\d{1,15}(\.\d{1,18})?$/, "is not an amount");
 /** The variables; each name follows the network's symbol and an underscore. */
 export const TREASURY = {
   PROOF_NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
@@ -55,7 +57,7 @@ export const TREASURY = {
   DEPOSIT_PROOF_ABOVE: amount.optional().describe(
     "a transfer to a deposit address above this amount stays pending until one of them has the same block and the very transfer, and none another; without it the answering node's word is enough",
   ),
-  FEE_CAP: amount.refine(
+  FEE_CAP: coinAmount.refine(
     (text) => parseAmount(text) !== 0n,
     "is zero, so that nothing could be sent",
   )
@@ -68,7 +70,7 @@ export const TREASURY = {
     .describe("what a dynamic network fee adds to the cost, as a fraction"),
   FEE_FLOOR: z.string().regex(/^\d{1,9}(\.\d{1,2})?$/, "is not an amount with up to 2 decimals")
     .default("0.1").describe("the least dynamic network fee, in the currency"),
-  LOW_COIN: amount.optional().describe("the hot wallet is low below so much of its own coin"),
+  LOW_COIN: coinAmount.optional().describe("the hot wallet is low below so much of its own coin"),
   LOW_USDT: amount.default("1000").describe("the hot wallet is low below so much free USDT"),
   LOW_USDC: amount.default("0").describe("the hot wallet is low below so much free USDC"),
   USDT_CEILING: amount.optional().describe(
@@ -103,6 +105,12 @@ export function treasuryFaults(given: Given, network: Network, live: boolean): r
     for (const list of [name("NODE_URLS"), name("PROOF_NODE_URLS")]) {
       faults.push(...plainHttpFaults(list, given[list]));
     }
+  }
+  const { symbol, decimals } = PROFILES[network].coin;
+  for (const key of ["LOW_COIN", "FEE_CAP"]) {
+    const value = parseAmount(given[name(key)] ?? "");
+    if (value === null || isExactIn(value, decimals)) continue;
+    faults.push(`${name(key)} has more than the ${decimals} decimals of ${symbol}`);
   }
   for (const currency of CURRENCIES) {
     const [ceiling, target] = [`${currency}_CEILING`, `${currency}_TARGET`];

@@ -254,7 +254,9 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
       { TRX_FEE_LIMIT: "100" },
       "TRX_FEE_LIMIT is no setting; did you mean TRX_FEE_CAP? (docs/configuration.md)",
     ],
-    [{ TRX_LOW_COIN: "many" }, "TRX_LOW_COIN is not an amount with up to 6 decimals"],
+    [{ TRX_LOW_COIN: "many" }, "TRX_LOW_COIN is not an amount"],
+    [{ TRX_LOW_COIN: "0.0000001" }, "TRX_LOW_COIN has more than the 6 decimals of TRX"],
+    [{ TRX_FEE_CAP: "66.6000001" }, "TRX_FEE_CAP has more than the 6 decimals of TRX"],
   ];
   for (const [env, fault] of wrong) assertEquals(faults({ ...PRODUCTION, ...env }), [fault]);
 });
