@@ -11,12 +11,14 @@ import type { Block, BlockRef } from "../../chains/chain.ts";
 import { type Cursor, storeHead } from "../../ledger/watcher/cursor.ts";
 import { continues } from "./covered_heights.ts";
 import { recordBlocks } from "./record_blocks.ts";
-import type { ScanMemory, SeenBlock, Watched } from "./scan_memory.ts";
+import { blocksIn, type SeenBlock, type Watched } from "./scan_memory.ts";
 
-/** Solid blocks left to read from which on the head is left alone. */
-const FAR_BEHIND = 20;
-/** Blocks of one turn; below them the view begins anew where it was away for long. */
-const MOST_AT_ONCE = 200;
+/** Time whose solid blocks are left to read from which on the head is left alone. */
+const FAR_BEHIND_MS = 60_000;
+/** Time whose blocks are read in one turn; below them the view begins anew where it was away for long. */
+const AT_ONCE_MS = 10 * 60_000;
+/** The least that it is in blocks: where blocks are slow, so many may lie above the solid one. */
+const LEAST_AT_ONCE = 200;
 /** Tries after which a block is passed, to be read later. */
 const PASS_AFTER = 3;
 /** Passed blocks that are asked for again in one turn. */
@@ -28,20 +30,24 @@ const SHORTER_MS = 60_000;
 export async function viewHead(watched: Watched, solid: Cursor): Promise<void> {
   const { sql, chain, memory } = watched;
   const newest = await chain.head();
-  const last = placeOf(memory, solid, newest);
+  const last = placeOf(watched, solid, newest);
   if (last !== null) await readOn(watched, last, newest);
   await memory.unreadable.passed(sql, "head", solid.height);
   await readPassed(watched);
 }
 
 /** The block after which to go on; null: nothing to read now. */
-function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock | null {
+function placeOf(
+  { chain, memory }: Watched,
+  solid: Cursor,
+  newest: BlockRef,
+): SeenBlock | null {
   const known = memory.head;
   const last: SeenBlock = known !== null && known.height > solid.height ? known : solid;
   // where the solid scan waits, this view is all that people see; otherwise the scan shows it all soon
   const waits = memory.stopped !== null ||
     memory.unreadable.all.some(({ view }) => view === "solid");
-  if (!waits && memory.chainSolid - solid.height > FAR_BEHIND) return null;
+  if (!waits && memory.chainSolid - solid.height > blocksIn(FAR_BEHIND_MS, chain)) return null;
   // lower: a node that lags, or a head that is being rebuilt and will be seen when it has grown
   if (newest.height < last.height) {
     const now = memory.monotonic();
@@ -55,8 +61,9 @@ function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock
     if (last === known && last.hash !== newest.hash) memory.head = null;
     return null;
   }
-  if (newest.height - last.height <= MOST_AT_ONCE) return last;
-  return { height: newest.height - MOST_AT_ONCE, hash: null };
+  const atOnce = Math.max(LEAST_AT_ONCE, blocksIn(AT_ONCE_MS, chain));
+  if (newest.height - last.height <= atOnce) return last;
+  return { height: newest.height - atOnce, hash: null };
 }
 
 async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Promise<void> {

@@ -2,7 +2,6 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
-import type { Network } from "../../ledger/money/pair.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { UnreadableBlocks } from "./unreadable_blocks.ts";
 
@@ -49,22 +48,35 @@ export interface Watched {
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
 }
 
-/** Blocks behind from which on reading is called catching up: five minutes of a chain. */
-const FAR_BEHIND = 100;
+/** Number of blocks that a chain makes in a time. */
+export function blocksIn(
+  ms: number,
+  { capabilities: { blockMs } }: Pick<Chain, "capabilities">,
+): number {
+  return Math.ceil(ms / blockMs);
+}
+
+/** Time whose blocks are left to read from which on that is called catching up. */
+const FAR_BEHIND_MS = 5 * 60_000;
 /** Interval at which progress is logged. */
 const LOG_MS = 5_000;
+
+/** The parts of a chain that the memory of its scan goes by. */
+type ScannedChain = Pick<Chain, "network" | "capabilities">;
 
 /** Measures catching up, and logs it every few seconds. */
 class ScanProgress {
   readonly #monotonic: () => number;
   readonly #place;
+  readonly #farBehind: number;
   #began: { readonly at: number; readonly height: number } | null = null;
   #logged = { at: 0, height: 0 };
   #state: CatchUp | null = null;
 
-  constructor(network: Network, monotonic: () => number) {
+  constructor(chain: ScannedChain, monotonic: () => number) {
     this.#monotonic = monotonic;
-    this.#place = { network };
+    this.#place = { network: chain.network };
+    this.#farBehind = blocksIn(FAR_BEHIND_MS, chain);
   }
 
   /** Present state; null while the scan is in step. */
@@ -77,7 +89,7 @@ class ScanProgress {
     const at = this.#monotonic();
     const left = Math.max(0, newest - height);
     if (this.#began === null) {
-      if (left < FAR_BEHIND) return;
+      if (left < this.#farBehind) return;
       this.#began = this.#logged = { at, height };
       this.#state = { perSecond: 0, left };
       logEvent("chain.catching_up", { ...this.#place, height, left });
@@ -141,9 +153,9 @@ export class ScanMemory {
   headAboveSince: number | null = null;
 
   /** @param monotonic milliseconds of a clock that is never set */
-  constructor(network: Network, readonly monotonic: () => number) {
-    this.progress = new ScanProgress(network, monotonic);
-    this.unreadable = new UnreadableBlocks(network, monotonic);
+  constructor(chain: ScannedChain, readonly monotonic: () => number) {
+    this.progress = new ScanProgress(chain, monotonic);
+    this.unreadable = new UnreadableBlocks(chain.network, monotonic);
   }
 
   get status(): WatcherStatus {

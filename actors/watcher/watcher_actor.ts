@@ -69,7 +69,7 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
       if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
       const { network, capabilities: { contracts } } = chain;
       const { sql, monotonic = () => performance.now() } = deps;
-      const memory = memories.get(network) ?? new ScanMemory(network, monotonic);
+      const memory = memories.get(network) ?? new ScanMemory(chain, monotonic);
       memories.set(network, memory);
       await memory.unreadable.recall(sql);
       if (contracts !== undefined) await storeContracts(sql, network, contracts);

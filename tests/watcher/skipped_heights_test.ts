@@ -24,7 +24,7 @@ async function scanned(sql: Sql, blocks: readonly Block[]) {
   };
   await moveCursor(sql, "TRX", "solid", null, begin);
   const chain = sparseChain("TRX", blocks);
-  const memory = new ScanMemory("TRX", () => timeAt(0));
+  const memory = new ScanMemory(chain, () => timeAt(0));
   const nothing = () => {};
   const { cursor } = await scanSolid({
     sql,

@@ -66,7 +66,7 @@ for (const blocks of [1, 2, 5]) {
         for (let height = from; height <= to; height++) yield await emptyBlock(height);
       },
     });
-    const memory = new ScanMemory("TRX", () => START);
+    const memory = new ScanMemory(chain, () => START);
     const nothing = () => {};
     await scanSolid({ sql, chain, memory, wakeMerchants: nothing, onSolid: nothing });
     const cursor = await readCursor(sql, "TRX", "solid");
@@ -93,7 +93,7 @@ test("the cursor stays where it is while what blocks say cannot be written", asy
   });
   const nothing = () => {};
   const scan = () => {
-    const memory = new ScanMemory("TRX", () => START);
+    const memory = new ScanMemory(chain, () => START);
     return scanSolid({ sql, chain, memory, wakeMerchants: nothing, onSolid: nothing });
   };
   await sql`ALTER TABLE book.inbox ADD CONSTRAINT unwritable CHECK (false) NOT VALID`;
