@@ -152,6 +152,7 @@ export class Engine {
       },
       onStatus: (network, status) => this.watched.set(network, status),
       nodes: (network) => this.nodes(network),
+      views: (network) => pace(network).views,
       again: (network) => this.#watchers.tell(network, { type: "tick" }),
     }));
   }

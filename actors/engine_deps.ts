@@ -12,6 +12,7 @@ import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { SweeperDeps } from "./sweeper/sweeper_actor.ts";
 import type { TreasuryPolicy } from "./treasury/treasury_deps.ts";
 import type { KeepDays } from "./upkeep.ts";
+import type { ViewPace } from "./watcher/watcher_actor.ts";
 
 export interface Webhooks {
   /** Says that a merchant has new events. */
@@ -24,6 +25,8 @@ export interface Webhooks {
 export interface Pace {
   /** Pause between two polls of a network, milliseconds. */
   readonly pollMs: number;
+  /** Pauses between two looks at each view of the chain; without them every poll looks at both. */
+  readonly views?: ViewPace;
   /** Time that another node waits for one that died while it was signing, milliseconds. */
   readonly leaseMs: number;
   /** Time that a signed transaction is left alone before it is sent again, milliseconds. */

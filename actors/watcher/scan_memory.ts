@@ -147,6 +147,8 @@ export class ScanMemory {
   restMs = 0;
   /** Milliseconds of the monotonic clock. */
   restsUntil = 0;
+  /** Time of the monotonic clock from which on each view is looked at again. */
+  readonly dueAt = { head: -Infinity, solid: -Infinity };
   /** Head's last block; null: it is seen again from the solid block up. */
   head: SeenBlock | null = null;
   /** Begin (monotonic clock) of nodes saying that the chain is shorter than what the head has seen; null: they do not. */

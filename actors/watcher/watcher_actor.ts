@@ -7,10 +7,10 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import type { Chain } from "../../chains/chain.ts";
+import type { Chain, Finality } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { readCursor, storeContracts } from "../../ledger/watcher/cursor.ts";
+import { type Cursor, readCursor, storeContracts } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { viewHead } from "./head_view.ts";
@@ -26,6 +26,16 @@ import { scanSolid } from "./solid_scan.ts";
 /** A rest from which on the operator learns that calls run low. */
 export const LONG_REST_MS = 15_000;
 
+/** A poll may come by so much before a view is due, as timers are not exact. */
+const EARLY_MS = 250;
+
+/** Pauses between two looks at the views of a chain, milliseconds. */
+export interface ViewPace {
+  /** Null: blocks are final faster than a look, so that nothing is left to see of the head. */
+  readonly headMs: number | null;
+  readonly solidMs: number;
+}
+
 /** Messages of a watcher. */
 export interface WatcherMessage {
   readonly type: "tick";
@@ -34,6 +44,8 @@ export interface WatcherMessage {
 /** Dependencies of watchers. */
 export interface WatcherDeps extends Pick<Watched, "sql" | "wakeMerchants"> {
   readonly chains: ReadonlyMap<Network, Chain>;
+  /** Pace of the views of a network; without one both are looked at by every message. */
+  readonly views?: (network: Network) => ViewPace | undefined;
   /** State of the nodes of a network; empty where it is not counted. */
   readonly nodes: (network: Network) => readonly NodeState[];
   /** Unix milliseconds, for the hour of the day alone. */
@@ -108,10 +120,27 @@ class WatcherActor implements Actor<WatcherMessage> {
       this.#reportStatus();
       this.#deps.onSolid(network);
     };
-    const { cursor, hasMore } = await scanSolid({ ...this.#watched, onSolid });
+    const { headMs = 0, solidMs = 0 } = this.#deps.views?.(network) ?? {};
+    const now = memory.monotonic();
+    let cursor: Cursor | null = null;
+    if (this.#isDue("solid", now)) {
+      const scanned = await scanSolid({ ...this.#watched, onSolid });
+      const { hasMore } = scanned;
+      cursor = scanned.cursor;
+      // what is left to read is due at once
+      memory.dueAt.solid = hasMore ? -Infinity : now + solidMs;
+      if (hasMore) this.#deps.again(network);
+    }
     // with calls running out, what only informs goes first
-    if (memory.restMs < LONG_REST_MS) await viewHead(this.#watched, cursor);
-    if (hasMore) this.#deps.again(network);
+    if (headMs === null || !this.#isDue("head", now) || memory.restMs >= LONG_REST_MS) return;
+    cursor ??= await readCursor(this.#watched.sql, network, "solid");
+    if (cursor === null) return;
+    await viewHead(this.#watched, cursor);
+    memory.dueAt.head = now + headMs;
+  }
+
+  #isDue(view: Finality, now: number): boolean {
+    return now >= this.#watched.memory.dueAt[view] - EARLY_MS;
   }
 
   #reportStatus(): void {

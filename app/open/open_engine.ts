@@ -42,7 +42,8 @@ function paceOf(network: Network, isDevelopment: boolean): Pace {
   const attemptLimit = defaults.attempts ?? UNBOUNDED_ATTEMPTS;
   if (isDevelopment) return { ...DEV_PACE, attemptLimit };
   const pollMs = Math.min(headMs ?? solidMs, solidMs);
-  return { pollMs, leaseMs: LEASE_MS, resendMs, recheckMs, attemptLimit };
+  const views = { headMs, solidMs };
+  return { pollMs, views, leaseMs: LEASE_MS, resendMs, recheckMs, attemptLimit };
 }
 
 /** Opened parts that the actors work with. */

@@ -1,0 +1,48 @@
+import { assertEquals } from "@std/assert";
+import { type ViewPace, watcherActors } from "../../actors/watcher/watcher_actor.ts";
+import { testDatabase } from "../support/database.ts";
+import { PAPER_BLOCK, paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const MINUTE = 60_000;
+
+/** A pace, the pause between two messages, and the looks at head and solid blocks within a minute. */
+const PACES: readonly (readonly [ViewPace | undefined, number, number, number])[] = [
+  [{ headMs: 1_500, solidMs: 1_500 }, 1_499.5, 41, 41],
+  [{ headMs: 4_000, solidMs: 30_000 }, 4_000, 16, 2],
+  [{ headMs: 1_000, solidMs: 2_000 }, 1_000, 61, 31],
+  [{ headMs: null, solidMs: 1_500 }, 1_500, 0, 41],
+  [undefined, 1_500, 41, 41],
+];
+
+test("head and solid blocks are looked at each at a pace of its own, and a head that is never left to see not at all", async () => {
+  for (const [views, everyMs, heads, solids] of PACES) {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const looks = { head: 0, solid: 0 };
+    const look = (view: "head" | "solid") => {
+      looks[view]++;
+      return Promise.resolve(PAPER_BLOCK);
+    };
+    const chain = paperChain("TRX", { head: () => look("head"), solid: () => look("solid") });
+    let clock = 1_000_000;
+    const watcher = await watcherActors({
+      sql,
+      chains: new Map([[chain.network, chain]]),
+      views: () => views,
+      nodes: () => [],
+      now: Date.now,
+      monotonic: () => clock,
+      wakeMerchants: () => {},
+      onSolid: () => {},
+      onStatus: () => {},
+      again: () => {},
+    }).activate(chain.network);
+    for (let passed = 0; passed <= MINUTE; passed += everyMs) {
+      await watcher.receive({ type: "tick" });
+      clock += everyMs;
+    }
+    assertEquals(looks, { head: heads, solid: solids }, JSON.stringify(views));
+  }
+});
