@@ -2,6 +2,7 @@ import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows }
 import { configurationPage } from "../../app/commands/configuration.ts";
 import { envExample } from "../../app/commands/env_example.ts";
 import { type Config, loadConfig } from "../../app/config/config.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
 import { variableDocs } from "../../app/config/variable_docs.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
@@ -333,6 +334,25 @@ Deno.test({
     const written = await Deno.readTextFile(new URL("../../.env.example", import.meta.url));
     assertEquals(written, envExample());
   },
+});
+
+Deno.test("every variable of .env.example is read, for each network that it is said to exist for", () => {
+  const text = envExample();
+  const names = [...text.matchAll(/^# ([A-Za-z]+(?:_\w+)*)=/gm)].map(([, name]) => name as string);
+  assertEquals(names.toSorted(), [...new Set(names)].toSorted());
+  assertEquals(
+    names.length,
+    variableDocs().filter(({ network }) => (network ?? "TRX") === "TRX").length,
+  );
+  const others = /^# The same exist for (.*)\.$/m.exec(text)?.[1]?.split(", ") ?? [];
+  assertEquals(["TRX", ...others], [...SERVED_NETWORKS] as string[]);
+  const all = names.flatMap((name) =>
+    name.startsWith("TRX_") ? SERVED_NETWORKS.map((one) => one + name.slice(3)) : [name]
+  );
+  // a value that nothing takes tells that the variable is looked at, and not refused for its name
+  const told = faults(Object.fromEntries(all.map((name) => [name, "\u0000"])));
+  const refused = told.filter((line) => /is no setting|cannot be served yet/.test(line));
+  assertEquals(refused, []);
 });
 
 Deno.test("what begins like a setting and is none is refused, with the name that was meant", () => {
