@@ -211,11 +211,14 @@ export interface Chain {
   readonly capabilities: Capabilities;
   /** Address that payouts leave from. */
   readonly hotWallet: string;
-  /** True if the text is a well-formed address that merchants may name as a destination. */
-  isAddress(text: string): boolean;
-  /** The text of an address in the form in which events carry it. */
+  /**
+   * The canonical spelling of an address that merchants may name as a destination; `null` for a text that
+   * is none. What comes from outside passes here once: whatever is kept and compared is this spelling.
+   */
+  address(text: string): string | null;
+  /** The canonical spelling of an address in the form in which events carry it. */
   addressOf(eventAddress: string): string;
-  /** The form in which events carry an address: the reverse of {@linkcode addressOf}. */
+  /** The form in which events carry an address, of whatever spelling: the reverse of {@linkcode addressOf}. */
   eventAddress(address: string): string;
   /** The canonical spelling of a transaction id, `null` for a text that names no transaction. */
   transactionId(text: string): string | null;

@@ -78,8 +78,8 @@ export interface Family {
     /** The signer refuses when block time is further behind its clock: a node that lies or hangs. */
     readonly clockToleranceMs: number;
   };
-  /** True if the text is a well-formed address. */
-  isAddress(text: string): boolean;
+  /** The canonical spelling of an address, null for a text that is none; see `Chain.address`. */
+  address(text: string): string | null;
   /** The address of a key of its wallets, 33 bytes, compressed. */
   encodeAddress(publicKey: Uint8Array): string;
   /**

@@ -30,7 +30,7 @@ const TREATMENTS: {
   network: "value",
   capabilities: "value",
   hotWallet: "value",
-  isAddress: "free",
+  address: "free",
   addressOf: "free",
   eventAddress: "free",
   transactionId: "free",

@@ -177,12 +177,13 @@ async function wrongBalances(chain: ReconciledChain, expected: readonly AddressH
 async function comparePayouts({ sql, chain }: ChainCheck): Promise<Compared> {
   const attempts = await listPaidAttempts(sql, chain.network, PAYOUTS);
   const differences: Difference[] = [];
+  const from = chain.eventAddress(chain.hotWallet);
   await eachOf(attempts, async (attempt) => {
+    const to = chain.eventAddress(attempt.destination);
     const found = await chain.transaction(attempt.txid, "solid", AbortSignal.timeout(NODE_MS));
     const pays = found.kind === "found" && found.transaction.success &&
       found.transaction.transfers.some((transfer) =>
-        chain.addressOf(transfer.eventFrom) === chain.hotWallet &&
-        chain.addressOf(transfer.eventTo) === attempt.destination &&
+        transfer.eventFrom === from && transfer.eventTo === to &&
         transfer.currency === attempt.currency && transfer.amount === attempt.amount
       );
     if (pays) return;

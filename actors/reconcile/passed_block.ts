@@ -15,7 +15,7 @@ export const NODE_MS = 10_000;
 /** Part of a chain that is read. */
 export type ReconciledChain = Pick<
   Chain,
-  "network" | "capabilities" | "hotWallet" | "addressOf" | "solid" | "balanceOf" | "transaction"
+  "network" | "capabilities" | "hotWallet" | "eventAddress" | "solid" | "balanceOf" | "transaction"
 >;
 
 export interface ChainCheck {

@@ -41,7 +41,7 @@ export type SettleOutcome =
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function settleSweep(
-  deps: BesideScan<Pick<Chain, "deriveAddress" | "addressOf" | "transaction" | "balanceOf">>,
+  deps: BesideScan<Pick<Chain, "deriveAddress" | "eventAddress" | "transaction" | "balanceOf">>,
   sweep: UnexpectedSweep,
   verdict: SweepVerdict,
   reason: string,
@@ -54,13 +54,12 @@ export async function settleSweep(
   if (met.kind !== "met") return met;
   const { cursor, transaction } = met;
   const address = chain.deriveAddress(sweep.walletIndex);
+  const [from, to] = [address, sweep.destination].map(chain.eventAddress);
   const left = transaction.transfers.filter(({ currency, eventFrom, eventTo }) =>
-    currency === sweep.currency && chain.addressOf(eventFrom) === address && eventTo !== eventFrom
+    currency === sweep.currency && eventFrom === from && eventTo !== eventFrom
   );
   const taken = sumOf(left);
-  const arrived = sumOf(
-    left.filter(({ eventTo }) => chain.addressOf(eventTo) === sweep.destination),
-  );
+  const arrived = sumOf(left.filter(({ eventTo }) => eventTo === to));
   // a node behind the scan would show what was there before the sweep
   const balance = await orInDoubt(chain.balanceOf(address, sweep.currency, signal, cursor));
   if (typeof balance !== "bigint") return balance;

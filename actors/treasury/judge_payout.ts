@@ -54,7 +54,7 @@ export type Judgement =
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function judgePayout(
-  deps: BesideScan<Pick<Chain, "hotWallet" | "addressOf" | "transaction" | "transactionId">>,
+  deps: BesideScan<Pick<Chain, "hotWallet" | "eventAddress" | "transaction" | "transactionId">>,
   payout: UnexpectedPayout,
   { verdict, txid }: Claim,
   boundMs: number,
@@ -113,12 +113,14 @@ function notSo(why: string): Judgement {
 
 /** Sum that a transaction has brought to the destination of a payout; `hotWallet` null: from whomever. */
 function arrivedBy(
-  { addressOf, hotWallet }: Pick<Chain, "addressOf"> & { readonly hotWallet: string | null },
+  { eventAddress, hotWallet }: Pick<Chain, "eventAddress"> & { readonly hotWallet: string | null },
   { transfers }: FoundTransaction,
   { currency, destination }: UnexpectedPayout,
 ): Amount {
+  const to = eventAddress(destination);
+  const from = hotWallet === null ? null : eventAddress(hotWallet);
   return transfers.filter((transfer) =>
-    transfer.currency === currency && addressOf(transfer.eventTo) === destination &&
-    (hotWallet === null || addressOf(transfer.eventFrom) === hotWallet)
+    transfer.currency === currency && transfer.eventTo === to &&
+    (from === null || transfer.eventFrom === from)
   ).reduce((sum, { amount }) => add(sum, amount), ZERO);
 }

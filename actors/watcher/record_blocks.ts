@@ -164,11 +164,11 @@ function outcomeOf(
 function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
   // the coin and what is delegated leave no log: a success of what was signed is what was intended
   if (own.currency === "native") return true;
-  const sender = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
+  const wallet = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
+  const [from, to] = [wallet, own.destination].map(chain.eventAddress);
   return transfers.some((transfer) =>
-    transfer.txid === own.txid && chain.addressOf(transfer.eventFrom) === sender &&
-    chain.addressOf(transfer.eventTo) === own.destination && transfer.currency === own.currency &&
-    transfer.amount === own.amount
+    transfer.txid === own.txid && transfer.eventFrom === from && transfer.eventTo === to &&
+    transfer.currency === own.currency && transfer.amount === own.amount
   );
 }
 
@@ -234,12 +234,11 @@ async function recordUnknown(
 }
 
 function rowOf(
-  { hotWallet, addressOf }: WatchedChain,
+  { hotWallet, addressOf, eventAddress }: WatchedChain,
   { transfer, block, address }: Spend,
   indexes: ReadonlyMap<string, number>,
 ): FoundSpend {
   const { txid, logIndex, currency, amount, eventTo } = transfer;
-  const to = addressOf(eventTo);
   return {
     txid,
     logIndex,
@@ -247,11 +246,11 @@ function rowOf(
     time: block.time,
     wallet: address === null ? "hot" : String(indexes.get(address) ?? "unknown"),
     from: address ?? hotWallet,
-    to,
+    to: addressOf(eventTo),
     currency,
     amount,
     fee: block.transactions.find((one) => one.txid === txid)?.fee ?? ZERO,
-    isHarmless: address !== null && to === hotWallet,
+    isHarmless: address !== null && eventTo === eventAddress(hotWallet),
   };
 }
 

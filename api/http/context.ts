@@ -72,7 +72,7 @@ export interface ApiDeps {
     Network,
     Pick<
       Chain,
-      | "isAddress"
+      | "address"
       | "transactionId"
       | "transaction"
       | "blocks"

@@ -102,10 +102,10 @@ export const createReseller = adminRoute({
   responses: { 201: { description: "The reseller", schema: resellerSchema } },
   errors: ["validation_failed", "conflict"],
   handler: async ({ body, ...request }, context) => {
-    const { name, withdrawalAddress, network } = body;
+    const { name, network } = body;
     const named = body.merchantId ?? null;
-    const refusal = await refuseAddress(named, withdrawalAddress, network, context);
-    if (refusal !== null) return refusal;
+    const withdrawalAddress = await addressFor(named, body.withdrawalAddress, network, context);
+    if (typeof withdrawalAddress !== "string") return withdrawalAddress;
     if (named !== null && await readMerchant(context.sql, named) === null) {
       return validationFailed("merchantId", "There is no such merchant", "unknown_merchant");
     }
@@ -159,18 +159,18 @@ export const putReseller = route({
     if (unknown !== null) return unknown;
     const found = await resellerFor(caller, params.resellerId, context);
     if (isRefused(found)) return found;
-    const { name, withdrawalAddress, network } = body;
-    const moves = withdrawalAddress !== undefined || network !== undefined;
+    const { name, network } = body;
+    const moves = body.withdrawalAddress !== undefined || network !== undefined;
     if (moves && caller.role !== "ADMIN") return forbidden;
-    if (moves) {
-      const refusal = await refuseAddress(
+    const withdrawalAddress = moves
+      ? await addressFor(
         found.merchantId,
-        withdrawalAddress ?? found.withdrawalAddress,
+        body.withdrawalAddress ?? found.withdrawalAddress,
         network ?? found.network,
         context,
-      );
-      if (refusal !== null) return refusal;
-    }
+      )
+      : undefined;
+    if (typeof withdrawalAddress === "object") return withdrawalAddress;
     const accountable = { ...request, merchantId: found.merchantId };
     const { before: _before, after: _after, ...audit } = hubAudit(
       accountable,
@@ -186,19 +186,22 @@ export const putReseller = route({
   },
 });
 
-/** The 400 for an address that is none of its network, or that the merchant may not be paid at. */
-async function refuseAddress(
+/**
+ * An address in its canonical spelling; or the 400 for one that is none of its network, or that the merchant
+ * may not be paid at.
+ */
+async function addressFor(
   merchantId: string | null,
-  address: string,
+  given: string,
   network: Network,
   context: ApiContext,
-): Promise<Answer | null> {
-  const chain = context.chains.get(network);
+): Promise<string | Answer> {
+  const address = context.chains.get(network)?.address(given) ?? null;
   const field = "withdrawalAddress";
-  if (chain === undefined || !chain.isAddress(address)) {
+  if (address === null) {
     return invalidField(field, "Not an address of this network", "invalid_address");
   }
   return await isClosedDestination(merchantId, network, address, context)
     ? invalidField(field, "The address belongs to this service", "own_address")
-    : null;
+    : address;
 }

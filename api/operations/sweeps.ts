@@ -150,9 +150,10 @@ export const writeOffTransfers = adminRoute({
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { sql, chains, askTimeoutMs } = context;
-    const { address, amount, reason } = body;
+    const { amount, reason, network } = body;
+    const address = chains.get(network)?.address(body.address) ?? body.address;
     const accountable = { ...request, merchantId: null };
-    const target = await findSweepAddress(sql, body.network, address, body.currency);
+    const target = await findSweepAddress(sql, network, address, body.currency);
     if (target === null) return notFound;
     const chain = chains.get(target.network);
     if (chain === undefined) return unavailable(`${target.network} is not configured here.`);
@@ -162,7 +163,7 @@ export const writeOffTransfers = adminRoute({
     if (outcome.kind !== "written_off") {
       await recordRefusal(accountable, WRITE_OFF, address, outcome.kind, context);
     }
-    return answerToWrittenOff(outcome, body);
+    return answerToWrittenOff(outcome, { ...body, address });
   },
 });
 

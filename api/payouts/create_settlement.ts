@@ -103,6 +103,8 @@ export const createSettlement = route({
       const pair = { currency, network: destinationNetwork };
       return errorAnswer("withdrawals_closed_for_pair", pair);
     }
+    // one that is no address is on no whitelist
+    const destination = chain.address(body.destinationAddress) ?? body.destinationAddress;
     const settlementId = newId("stl");
     const audit = caller.role === "ADMIN"
       ? { audit: auditStamp(request, "settlement.create", context) }
@@ -120,11 +122,13 @@ export const createSettlement = route({
       currency,
       network: destinationNetwork,
       amount: body.requestedAmount,
-      destination: body.destinationAddress,
+      destination,
       fromAddress: chain.hotWallet,
       dynamicFee: context.fees.dynamicFee(destinationNetwork, currency),
       idempotencyKey: idempotencyKey === null ? null : keyOf(caller, idempotencyKey),
-      bodyHash: idempotencyKey === null ? null : hashOf(body),
+      bodyHash: idempotencyKey === null
+        ? null
+        : hashOf({ ...body, destinationAddress: destination }),
       by: actorOf(caller),
       ...(isAskedByAdministrator ? { aloneUpTo: context.duties.aloneUpTo } : {}),
       giveUp: context.payoutsOpen(destinationNetwork)

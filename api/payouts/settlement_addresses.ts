@@ -52,10 +52,11 @@ export const createSettlementAddress = route({
     if (chain === undefined) {
       return invalidField("network", "Nothing is paid out on this network", "unsupported_network");
     }
-    if (!chain.isAddress(body.address)) {
+    const address = chain.address(body.address);
+    if (address === null) {
       return invalidField("address", "Not an address of this network", "invalid_address");
     }
-    if (await isClosedDestination(merchantId, body.network, body.address, context)) {
+    if (await isClosedDestination(merchantId, body.network, address, context)) {
       const message = "The address belongs to this service; a payout cannot go there";
       return invalidField("address", message, "own_address");
     }
@@ -66,6 +67,7 @@ export const createSettlementAddress = route({
       at: now,
       addressId,
       ...body,
+      address,
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { addressId });
     return created(ownView(outcome.value));

@@ -72,6 +72,7 @@ export function withdrawalMoved(status: (typeof STATUSES)[number]) {
  * a destination like any: the scan credits what arrives there.
  *
  * @param merchantId whose money would leave; null where that is not known yet
+ * @param address in its canonical spelling
  */
 export async function isClosedDestination(
   merchantId: string | null,
@@ -143,9 +144,11 @@ export const createWithdrawal = route({
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     if (awaitsApproval(context.duties, caller)) return FORBIDDEN;
-    const { currency, network, amount, destination } = body;
+    const { currency, network, amount } = body;
     const chain = context.chains.get(network);
     if (chain === undefined) return errorAnswer("withdrawals_closed_for_pair", body);
+    const address = chain.address(body.destination);
+    const destination = address ?? body.destination;
     const reseller = caller.role === "RESELLER"
       ? await findReseller(context.sql, merchantId)
       : null;
@@ -163,7 +166,7 @@ export const createWithdrawal = route({
       network,
       amount,
       destination,
-      destinationCheck: await checkDestination(merchantId, body, context),
+      destinationCheck: await checkDestination(merchantId, network, address, context),
       fromAddress: chain.hotWallet,
       pinnedTo: reseller,
       referenceId: body.referenceId ?? null,
@@ -189,14 +192,15 @@ export const createWithdrawal = route({
   },
 });
 
-/** The check of a destination before the merchant's actor decides. */
+/** The check of a destination before the merchant's actor decides; null: it is no address of the network. */
 async function checkDestination(
   merchantId: string,
-  { network, destination }: Pick<Reserve, "network" | "destination">,
+  network: Network,
+  address: string | null,
   context: ApiContext,
 ): Promise<Reserve["destinationCheck"]> {
-  if (context.chains.get(network)?.isAddress(destination) !== true) return "invalid";
-  const isClosed = await isClosedDestination(merchantId, network, destination, context);
+  if (address === null) return "invalid";
+  const isClosed = await isClosedDestination(merchantId, network, address, context);
   return isClosed ? "ours" : "ok";
 }
 

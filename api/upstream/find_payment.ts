@@ -89,12 +89,13 @@ export async function findPayment(
 }
 
 function pays(
-  chain: Pick<Chain, "addressOf">,
+  chain: Pick<Chain, "eventAddress">,
   transaction: FoundTransaction,
   withdrawal: WithdrawalRow,
 ): boolean {
+  const to = chain.eventAddress(withdrawal.destination);
   return transaction.transfers.some((transfer) =>
     transfer.currency === withdrawal.currency && transfer.amount === withdrawal.amount &&
-    chain.addressOf(transfer.eventTo) === withdrawal.destination
+    transfer.eventTo === to
   );
 }

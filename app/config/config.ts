@@ -6,7 +6,7 @@
 
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
 import { type Currency, type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { DUTIES, dutiesOf } from "./duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
@@ -34,6 +34,14 @@ import {
   urlOf,
   wholeNumber,
 } from "./variables.ts";
+
+/**
+ * A cold address in the spelling that every part compares. One that is none stays as it is: the start and
+ * the doctor say so by its name.
+ */
+function coldAddressOf(network: Network, given: string | undefined): string | null {
+  return given === undefined ? null : familyOf(network).address(given) ?? given;
+}
 
 /** An environment that the service runs in. */
 export type Environment = "development" | "staging" | "production";
@@ -349,7 +357,7 @@ function assemble(
       dailyCalls: network.DAILY_CALLS ?? null,
       callsPerSecond: network.CALLS_PER_SECOND ?? null,
       contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
-      coldAddress: network.COLD_ADDRESS ?? null,
+      coldAddress: coldAddressOf(NETWORKS[index] as Network, network.COLD_ADDRESS),
       treasury: treasuryOf(network, NETWORKS[index] as Network),
       sweeps: sweepsOf(network),
       caps: capsOf(network),

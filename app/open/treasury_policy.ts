@@ -101,11 +101,12 @@ async function secondNode(
 
 async function coldPolicy(
   { config, sql }: PolicySources,
-  { network, hotWallet, isAddress }: Chain,
+  { network, hotWallet, address }: Chain,
 ): Promise<ColdPolicy | null> {
-  const { coldAddress, treasury } = config.networks[network];
-  if (coldAddress === null) return null;
-  if (!isAddress(coldAddress)) {
+  const { coldAddress: given, treasury } = config.networks[network];
+  if (given === null) return null;
+  const coldAddress = address(given);
+  if (coldAddress === null) {
     throw new Error(
       `Cannot use the cold address as it is none of the network: ${network}_COLD_ADDRESS`,
     );

@@ -94,11 +94,13 @@ function bytesOf(text: string): Uint8Array | null {
 }
 
 /**
- * True if the text is an address a merchant may name: base58check with a right checksum. Other
- * spellings of the same bytes (`41...`, `0x...`) are refused, so that one address has one text.
+ * The one spelling of an address that a merchant may name: base58check with a right checksum. Other
+ * spellings of the same bytes (`41...`, `0x...`) are none, so that one address has one text.
+ *
+ * @returns null where the text is no address
  */
-export function isTronAddress(text: string): boolean {
-  return payloadOf(text) !== null;
+export function tronAddress(text: string): string | null {
+  return payloadOf(text) === null ? null : text;
 }
 
 /**

@@ -6,7 +6,7 @@
 
 import { toTokenUnits } from "../../ledger/money/amount.ts";
 import type { Family } from "../family.ts";
-import { addressOfPublicKey, isTronAddress } from "./address.ts";
+import { addressOfPublicKey, tronAddress } from "./address.ts";
 import { TRX_DECIMALS } from "./token_contracts.ts";
 
 /** A third of the time between two blocks. */
@@ -26,7 +26,7 @@ export const TRON: Family = {
     developmentLifetimeMs: 30_000,
     clockToleranceMs: 10 * MINUTE_MS,
   },
-  isAddress: isTronAddress,
+  address: tronAddress,
   encodeAddress: addressOfPublicKey,
   async open({ apiKey, dailyCalls, callsPerSecond, making, ...options }) {
     const { createTronChain } = await import("./tron_chain.ts");

@@ -20,7 +20,7 @@ import {
   addressOfPublicKey,
   addressToHex,
   addressToLogHex,
-  isTronAddress,
+  tronAddress,
 } from "./address.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope, signedTerms } from "./pay/envelope.ts";
@@ -273,7 +273,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
       blockMs: options.blockMs ?? PROFILES[network].pace.blockMs,
     },
     ignored: context.ignored,
-    isAddress: isTronAddress,
+    address: tronAddress,
     addressOf: addressFromLogHex,
     eventAddress: addressToLogHex,
     transactionId: tronTransactionId,

@@ -18,7 +18,7 @@ import { ChangePlaces } from "../../api/http/change_places.ts";
 import { serve } from "../../app/http/serve.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
-import { isTronAddress } from "../../chains/tron/address.ts";
+import { tronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
 import { amountOf, ZERO } from "../../ledger/money/amount.ts";
@@ -52,7 +52,7 @@ interface Program {
 function withInterface(sql: Sql, merchants: Merchants, batches: () => number): Program {
   const registry = new Registry();
   const chain = {
-    isAddress: isTronAddress,
+    address: tronAddress,
     addressOf: (event: string) => event,
     eventAddress: (address: string) => address,
     transactionId: tronTransactionId,

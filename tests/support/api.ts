@@ -17,7 +17,7 @@ import { ChangePlaces } from "../../api/http/change_places.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
-import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import { addressFromLogHex, addressToLogHex, tronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
@@ -49,7 +49,7 @@ export function addressOf(number: number): string {
 
 /** A chain on which nothing has happened. */
 export const EMPTY_CHAIN = {
-  isAddress: isTronAddress,
+  address: tronAddress,
   addressOf: addressFromLogHex,
   eventAddress: addressToLogHex,
   transactionId: tronTransactionId,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import { addressFromLogHex, addressToLogHex, tronAddress } from "../../chains/tron/address.ts";
 import type { BlockRef, BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import type { GasPort } from "../../chains/fees.ts";
 import type { Signer } from "../../chains/signer.ts";
@@ -34,7 +34,7 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
       blockMs: 3_000,
     },
     hotWallet: "hot-wallet",
-    isAddress: () => true,
+    address: (text) => text,
     addressOf: (event) => /^[0-9a-f]{40}$/.test(event) ? addressFromLogHex(event) : event,
     eventAddress: eventAddressOf,
     transactionId: (text) => text,
@@ -87,7 +87,7 @@ function diesAfterOf(bytes: string): number {
 
 /** A receiver as events would carry it: an address of TRON as hex, a made-up one as it is. */
 export function eventAddressOf(address: string): string {
-  return isTronAddress(address) ? addressToLogHex(address) : address;
+  return tronAddress(address) === null ? address : addressToLogHex(address);
 }
 
 /** A signer without keys; every intent gets a transaction id of its own, at every signer another. */

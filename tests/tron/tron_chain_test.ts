@@ -91,7 +91,8 @@ const wholeBlock: Record<string, Script> = {
 test("deposit addresses come from the public key alone and match the known vector", () => {
   const chain = chainOver(["http://127.0.0.1:1"]);
   assertEquals(chain.deriveAddress(0), OURS);
-  assertEquals(chain.isAddress(chain.deriveAddress(2 ** 31 - 1)), true);
+  const last = chain.deriveAddress(2 ** 31 - 1);
+  assertEquals(chain.address(last), last);
   assertThrows(() => chain.deriveAddress(-1), RangeError);
   assertThrows(() => chain.deriveAddress(2 ** 31), RangeError);
   assertThrows(() => chain.deriveAddress(0.5), RangeError);

@@ -20,7 +20,7 @@ function doubted() {
 
 /** Members that answer from what the service knows itself, and the one that sends what is signed. */
 const FREE = [
-  "isAddress",
+  "address",
   "addressOf",
   "eventAddress",
   "transactionId",

@@ -144,7 +144,7 @@ function coldFaults(
   if (coldAddress === null) {
     return fault(`${name} is not set: all money stays in the hot wallet`);
   }
-  if (!familyOf(network).isAddress(coldAddress)) {
+  if (familyOf(network).address(coldAddress) === null) {
     return fault(`${name} is no address of ${network}`);
   }
   if (wallet.ok && wallet.value.wallet.networks[network]?.hotWallet === coldAddress) {

@@ -11,7 +11,7 @@ import { type Currency, type Network, tokenDecimals } from "../../../ledger/mone
 import type { Asset, Envelope } from "../../chain.ts";
 import type { TokenContracts } from "../../profiles.ts";
 import type { Intent, TransferBuilder } from "../../signer.ts";
-import { addressToHex, isTronAddress } from "../address.ts";
+import { addressToHex, tronAddress } from "../address.ts";
 import { contractEntries, TRX_DECIMALS } from "../token_contracts.ts";
 import { type EnvelopeFields, envelopeFieldsSchema, SALT_SUN } from "./envelope.ts";
 import {
@@ -120,7 +120,10 @@ export function createTronTransferBuilder(options: TronTransferBuilderOptions): 
       if (currency !== "native" && !contracts.has(currency)) {
         return `${currency} has no contract on ${network}`;
       }
-      if (!isTronAddress(destination)) return `its destination is no address of ${network}`;
+      // the signer compares texts with those of its own keys: another spelling is another text
+      if (tronAddress(destination) !== destination) {
+        return `its destination is no address of ${network}, or not in its one spelling`;
+      }
       if (amount <= 0n) return `its amount is not above zero: ${formatAmount(amount)}`;
       const decimals = decimalsOf(currency, network);
       if (!isExactIn(amount, decimals)) {
