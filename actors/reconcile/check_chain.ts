@@ -7,6 +7,7 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
+import { transfersBetween } from "../../chains/transfers_between.ts";
 import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
@@ -177,15 +178,13 @@ async function wrongBalances(chain: ReconciledChain, expected: readonly AddressH
 async function comparePayouts({ sql, chain }: ChainCheck): Promise<Compared> {
   const attempts = await listPaidAttempts(sql, chain.network, PAYOUTS);
   const differences: Difference[] = [];
-  const from = chain.eventAddress(chain.hotWallet);
   await eachOf(attempts, async (attempt) => {
-    const to = chain.eventAddress(attempt.destination);
+    const { currency, destination: to } = attempt;
+    const ends = { currency, from: chain.hotWallet, to };
     const found = await chain.transaction(attempt.txid, "solid", AbortSignal.timeout(NODE_MS));
     const pays = found.kind === "found" && found.transaction.success &&
-      found.transaction.transfers.some((transfer) =>
-        transfer.eventFrom === from && transfer.eventTo === to &&
-        transfer.currency === attempt.currency && transfer.amount === attempt.amount
-      );
+      transfersBetween(chain, found.transaction.transfers, ends)
+        .some(({ amount }) => amount === attempt.amount);
     if (pays) return;
     differences.push({
       subject: `${attempt.outgoingId} ${attempt.txid}`,

@@ -7,6 +7,7 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import type { Chain } from "../../chains/chain.ts";
+import { transfersBetween } from "../../chains/transfers_between.ts";
 import type { HubAudit } from "../../ledger/audit.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import {
@@ -54,12 +55,11 @@ export async function settleSweep(
   if (met.kind !== "met") return met;
   const { cursor, transaction } = met;
   const address = chain.deriveAddress(sweep.walletIndex);
-  const [from, to] = [address, sweep.destination].map(chain.eventAddress);
-  const left = transaction.transfers.filter(({ currency, eventFrom, eventTo }) =>
-    currency === sweep.currency && eventFrom === from && eventTo !== eventFrom
-  );
+  const { currency, destination } = sweep;
+  const left = transfersBetween(chain, transaction.transfers, { currency, from: address })
+    .filter(({ eventFrom, eventTo }) => eventTo !== eventFrom);
   const taken = sumOf(left);
-  const arrived = sumOf(left.filter(({ eventTo }) => eventTo === to));
+  const arrived = sumOf(transfersBetween(chain, left, { currency, to: destination }));
   // a node behind the scan would show what was there before the sweep
   const balance = await orInDoubt(chain.balanceOf(address, sweep.currency, signal, cursor));
   if (typeof balance !== "bigint") return balance;

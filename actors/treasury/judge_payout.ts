@@ -6,7 +6,8 @@
  * @module
  */
 
-import type { Chain, FoundTransaction } from "../../chains/chain.ts";
+import type { Chain, Transfer } from "../../chains/chain.ts";
+import { transfersBetween } from "../../chains/transfers_between.ts";
 import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import { findAttempt } from "../../ledger/payouts.ts";
@@ -64,7 +65,10 @@ export async function judgePayout(
   const met = await readMet(deps, payout, signal);
   if (met.kind !== "met") return met;
   const { cursor, transaction } = met;
-  const own = arrivedBy(chain, transaction, payout);
+  const ends = { currency: payout.currency, to: payout.destination };
+  const own = sumOf(
+    transfersBetween(chain, transaction.transfers, { ...ends, from: chain.hotWallet }),
+  );
   const shown = [own, payout.amount].map(formatAmount).join(" of ") +
     " reached the destination by it";
   if (verdict === "not_paid") {
@@ -99,7 +103,7 @@ export async function judgePayout(
   if (time < payout.createdAt - CLOCK_MS) {
     return notSo(`${canonical} is older than the withdrawal.`);
   }
-  const rest = arrivedBy({ ...chain, hotWallet: null }, other.transaction, payout);
+  const rest = sumOf(transfersBetween(chain, other.transaction.transfers, ends));
   const arrived = add(own, rest);
   if (rest > ZERO && arrived >= payout.amount) {
     return { kind: "so", arrived, paidBy: { txid: canonical, height } };
@@ -111,16 +115,6 @@ function notSo(why: string): Judgement {
   return { kind: "not_so", why };
 }
 
-/** Sum that a transaction has brought to the destination of a payout; `hotWallet` null: from whomever. */
-function arrivedBy(
-  { eventAddress, hotWallet }: Pick<Chain, "eventAddress"> & { readonly hotWallet: string | null },
-  { transfers }: FoundTransaction,
-  { currency, destination }: UnexpectedPayout,
-): Amount {
-  const to = eventAddress(destination);
-  const from = hotWallet === null ? null : eventAddress(hotWallet);
-  return transfers.filter((transfer) =>
-    transfer.currency === currency && transfer.eventTo === to &&
-    (from === null || transfer.eventFrom === from)
-  ).reduce((sum, { amount }) => add(sum, amount), ZERO);
+function sumOf(transfers: readonly Transfer[]): Amount {
+  return transfers.reduce((sum, { amount }) => add(sum, amount), ZERO);
 }

@@ -11,6 +11,7 @@ import { isTracing, traceSpan } from "../../log/traces.ts";
 import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
+import { transfersBetween } from "../../chains/transfers_between.ts";
 import { findAddresses, findAddressIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import {
   type FoundSpend,
@@ -165,11 +166,9 @@ function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Tran
   // the coin and what is delegated leave no log: a success of what was signed is what was intended
   if (own.currency === "native") return true;
   const wallet = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
-  const [from, to] = [wallet, own.destination].map(chain.eventAddress);
-  return transfers.some((transfer) =>
-    transfer.txid === own.txid && transfer.eventFrom === from && transfer.eventTo === to &&
-    transfer.currency === own.currency && transfer.amount === own.amount
-  );
+  const ends = { currency: own.currency, from: wallet, to: own.destination };
+  return transfersBetween(chain, transfers, ends)
+    .some(({ txid, amount }) => txid === own.txid && amount === own.amount);
 }
 
 /** Transactions without an outcome; one that was declared dead and was not is an alarm. */

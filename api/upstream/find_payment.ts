@@ -7,6 +7,7 @@
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../../actors/watcher/chain_in_doubt.ts";
 import { askForRequest } from "../../chains/call_lane.ts";
 import type { Chain, FoundTransaction } from "../../chains/chain.ts";
+import { transfersBetween } from "../../chains/transfers_between.ts";
 import { findAttempt } from "../../ledger/payouts.ts";
 import type { WithdrawalRow } from "../../ledger/payment_rows.ts";
 import { whyStopped } from "../http/checks.ts";
@@ -93,9 +94,7 @@ function pays(
   transaction: FoundTransaction,
   withdrawal: WithdrawalRow,
 ): boolean {
-  const to = chain.eventAddress(withdrawal.destination);
-  return transaction.transfers.some((transfer) =>
-    transfer.currency === withdrawal.currency && transfer.amount === withdrawal.amount &&
-    transfer.eventTo === to
-  );
+  const { currency, destination: to } = withdrawal;
+  return transfersBetween(chain, transaction.transfers, { currency, to })
+    .some(({ amount }) => amount === withdrawal.amount);
 }
