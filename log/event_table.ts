@@ -503,6 +503,8 @@ export const EVENTS = {
     "error",
     "{count} {name} were put off by a clock that was wrong, and are due now",
   ],
+  "database.migrating": ["info", "applying {migration}"],
+  "database.migrated": ["info", "{migration} applied in {seconds} s"],
   "database.notice": ["debug", "notice: {content}"],
   "database.connection_lost": ["warning", "a connection was lost while it was set up: {reason}"],
   "database.primary": ["warning", "the primary is {host}:{port} now, timeline {timeline}"],

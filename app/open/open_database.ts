@@ -1,5 +1,10 @@
 import { connect, type Sql } from "../../ledger/database/connect.ts";
-import { migrate, type Migration, readMigrations } from "../../ledger/database/migrate.ts";
+import {
+  migrate,
+  type Migration,
+  MIGRATION_STATEMENT_MS,
+  readMigrations,
+} from "../../ledger/database/migrate.ts";
 import { ReadPace } from "../../ledger/database/read_pace.ts";
 import type { Config } from "../config/config.ts";
 import { startEmbeddedPostgres } from "../postgres/embedded.ts";
@@ -42,8 +47,6 @@ const REQUEST_MS = 10_000;
 const READINESS_MS = 2_000;
 /** Connections for further reasons: one for each of its three parts, and one for metrics. */
 const DETAILS_POOL = 4;
-/** Bound of a statement of a migration, milliseconds; it sets the same itself. */
-const MIGRATION_MS = 10 * 60_000;
 
 /**
  * Connects to the configured PostgreSQL, or starts the embedded one, and migrates it. Nothing that it
@@ -67,7 +70,7 @@ export async function openDatabase(
   const migrating = connect(url, {
     max: 1,
     applicationName: "engine-migrate",
-    statementTimeoutMs: MIGRATION_MS,
+    statementTimeoutMs: MIGRATION_STATEMENT_MS,
     durable,
   });
   try {

@@ -6,6 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { logEvent } from "../../log/log_event.ts";
 import { requireEnvironment } from "../installation.ts";
 import type { AnySql, Sql } from "./connect.ts";
 
@@ -30,7 +31,11 @@ const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 /** `pg_advisory_xact_lock` key: two nodes that start together migrate one after the other. */
 const LOCK_KEY = "7310017263349010021";
 const LOCK_TIMEOUT = "60s";
-const STATEMENT_TIMEOUT = "10min";
+/**
+ * Bound of one statement of a migration, milliseconds. One that rewrites a large table takes as long as it takes,
+ * and nothing is served meanwhile; ended before, it would begin anew at every start.
+ */
+export const MIGRATION_STATEMENT_MS = 6 * 60 * 60_000;
 
 interface Applied {
   readonly number: string;
@@ -101,12 +106,21 @@ export async function migrate(
       await lock(tx);
       // Read again under the lock: another node may have been quicker, and begun it elsewhere.
       await requireOwn(tx, environment);
-      if (!pending(wanted, await readApplied(tx)).includes(migration)) return false;
+      const before = await readApplied(tx);
+      if (!pending(wanted, before).includes(migration)) return false;
+      // of an empty database nothing takes long
+      const told = applied.length < before.length ? { migration: migration.name } : null;
+      if (told !== null) logEvent("database.migrating", told);
+      const since = performance.now();
       await tx.unsafe(migration.text);
       await requireOwn(tx, environment);
       await tx`
         INSERT INTO hub.migration (number, name, checksum)
         VALUES (${migration.number}, ${migration.name}, ${migration.checksum})`;
+      if (told !== null) {
+        const seconds = ((performance.now() - since) / 1_000).toFixed(1);
+        logEvent("database.migrated", { ...told, seconds });
+      }
       return true;
     });
     if (done) applied.push(migration.name);
@@ -140,10 +154,10 @@ export async function assertMigrated(
 }
 
 async function lock(tx: AnySql): Promise<void> {
-  await tx.unsafe(
-    `SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'; SET LOCAL statement_timeout = '${STATEMENT_TIMEOUT}'`,
-  );
+  await tx.unsafe(`SET LOCAL statement_timeout = ${MIGRATION_STATEMENT_MS}`);
+  // another node may migrate for hours; a table that is locked by something else is not waited for so long
   await tx`SELECT pg_advisory_xact_lock(${LOCK_KEY})`;
+  await tx.unsafe(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
 }
 
 /** Compares the environment of a database that has the table for it, or writes it where that is new. */

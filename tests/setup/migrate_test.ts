@@ -1,8 +1,10 @@
+import { configure, reset } from "@logtape/logtape";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import {
   assertMigrated,
   migrate,
+  MIGRATION_STATEMENT_MS,
   MigrationMismatch,
   readMigrations,
 } from "../../ledger/database/migrate.ts";
@@ -62,6 +64,46 @@ test("nodes that start together apply a migration once", async (database, folder
   assertEquals(answers.flatMap((answer) => answer.applied).sort(), Object.keys(SECOND));
   assertEquals((await database.sql`SELECT n FROM a`).length, 2);
 });
+
+test(
+  "a migration has hours for its statement, and does not wait for a locked table",
+  async ({ sql }, folder, set) => {
+    const bounds = ["statement_timeout", "lock_timeout"]
+      .map((name) => `(SELECT setting::int AS ${name} FROM pg_settings WHERE name = '${name}')`);
+    await set({
+      "0001_first.sql": `CREATE TABLE bounds AS SELECT * FROM ${bounds.join(" a, ")} b`,
+    });
+    await migrate(sql, await readMigrations(folder));
+    assertEquals([...await sql`SELECT * FROM bounds`], [{
+      statement_timeout: MIGRATION_STATEMENT_MS,
+      lock_timeout: 60_000,
+    }]);
+  },
+);
+
+test(
+  "migrations of a database that is in use are told one by one, those of an empty one are not",
+  async ({ sql }, folder, set) => {
+    const told: string[] = [];
+    await configure({
+      sinks: { kept: ({ properties: { event, migration } }) => told.push(`${event} ${migration}`) },
+      loggers: [
+        { category: ["engine", "database"], lowestLevel: "info", sinks: ["kept"] },
+        { category: ["logtape", "meta"], lowestLevel: "error", sinks: [] },
+      ],
+    });
+    try {
+      await set(FIRST);
+      await migrate(sql, await readMigrations(folder));
+      assertEquals(told, []);
+      await set(SECOND);
+      await migrate(sql, await readMigrations(folder));
+    } finally {
+      await reset();
+    }
+    assertEquals(told, ["database.migrating 0002_second.sql", "database.migrated 0002_second.sql"]);
+  },
+);
 
 test("a migration that fails leaves nothing of itself behind", async ({ sql }, folder, set) => {
   await set({ ...FIRST, "0002_broken.sql": "INSERT INTO a VALUES (2); SELECT nonsense;" });

@@ -4,7 +4,7 @@ import { PERMISSIONS } from "../../../api/http/permission.ts";
 import { insertAnotherAdminKey, insertFirstAdminKey } from "../../../ledger/api_key_changes.ts";
 import { connect } from "../../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
-import { migrate } from "../../../ledger/database/migrate.ts";
+import { migrate, MIGRATION_STATEMENT_MS } from "../../../ledger/database/migrate.ts";
 import { type Env, Refused } from "../command.ts";
 
 /**
@@ -29,7 +29,11 @@ export async function bootstrap(
     );
   }
   if (!databaseUrl) throw new Refused("Cannot make a first key as DATABASE_URL is missing");
-  const sql = connect(databaseUrl, { max: 1, applicationName: "engine-bootstrap" });
+  const sql = connect(databaseUrl, {
+    max: 1,
+    applicationName: "engine-bootstrap",
+    statementTimeoutMs: MIGRATION_STATEMENT_MS,
+  });
   try {
     await migrate(sql, undefined, environment);
     const apiKey = mintApiKey(environment);
