@@ -33,7 +33,7 @@ import { watcherActors } from "./watcher/watcher_actor.ts";
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
 const MISSED_MS = 5_000;
-/** Pause between checks of deposits where no network is open, milliseconds. */
+/** Pause between two looks for deposits that are due to be checked, at most; milliseconds. */
 const IDLE_RECHECK_MS = 15_000;
 /** Pause between two polls for large deposits that need proof by a second node, milliseconds. */
 const PROVE_MS = 1_000;
@@ -95,12 +95,10 @@ export class Engine {
       for (const merchantId of merchantIds) this.merchants.wake(merchantId);
     };
     const wakeMerchant = (merchantId: string) => this.merchants.wake(merchantId);
-    // one timer serves the deposits of all networks
-    const recheckMs = Math.min(...[...chains.keys()].map((network) => pace(network).recheckMs));
     this.#payments = new Payments({
       sql,
       now,
-      recheckMs: Number.isFinite(recheckMs) ? recheckMs : IDLE_RECHECK_MS,
+      recheckMs: (network) => pace(network).recheckMs,
       wakeMerchant,
     });
     this.#treasuries = new Actors(treasuryActors({
@@ -234,7 +232,9 @@ export class Engine {
     await this.merchants.settings();
     await this.#wakeMerchants();
     await this.#payments.watchMissed();
-    this.#payments.start();
+    // one look serves the deposits of all networks; each of them waits at its own network's pace
+    const rechecks = this.networks.map((network) => this.#deps.pace(network).recheckMs);
+    this.#payments.start(Math.min(IDLE_RECHECK_MS, ...rechecks));
     this.#deps.webhooks.start();
     const poll = (network: Network) => {
       this.#watchers.tell(network, { type: "tick" });

@@ -48,8 +48,8 @@ export interface PaymentDeps {
   readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Pause between two checks of one deposit, milliseconds. */
-  readonly recheckMs: number;
+  /** Pause between two checks of one deposit of a network, milliseconds. */
+  readonly recheckMs: (network: Network) => number;
   /** Has a merchant's inbox read: it has rows. */
   readonly wakeMerchant: (merchantId: string) => void;
 }
@@ -96,8 +96,9 @@ export class Payments {
     this.watch(await readUnwatchedDeposits(this.#deps.sql, UNWATCHED_LIMIT));
   }
 
-  start(): void {
-    this.#timers.start(this.#deps.recheckMs);
+  /** Looks for due timers of all networks from now on, every `everyMs` milliseconds. */
+  start(everyMs: number): void {
+    this.#timers.start(everyMs);
   }
 
   /** Delivers no more timers. */
@@ -131,11 +132,12 @@ class PaymentActor implements Actor<PaymentMessage> {
     switch (message.type) {
       case "watch-expiry":
         return await timers.set(address, EXPIRY, message.expiresAt);
-      case "timer":
-        if (message.name === EXPIRY && !await this.#isOver()) {
-          return await timers.set(address, EXPIRY, this.#deps.now() + this.#deps.recheckMs);
-        }
-        return await timers.clear(address, message.name);
+      case "timer": {
+        const waitsMs = message.name === EXPIRY ? await this.#checkExpiry() : null;
+        return waitsMs === null
+          ? await timers.clear(address, message.name)
+          : await timers.set(address, EXPIRY, this.#deps.now() + waitsMs);
+      }
       default: {
         const never: never = message;
         return never;
@@ -143,19 +145,20 @@ class PaymentActor implements Actor<PaymentMessage> {
     }
   }
 
-  /** True where the deposit needs no more watching. */
-  async #isOver(): Promise<boolean> {
+  /** Milliseconds until the deposit is to be checked again; null where it needs no more watching. */
+  async #checkExpiry(): Promise<number | null> {
     const { sql, wakeMerchant } = this.#deps;
     const deposit = await readPendingDeposit(sql, this.#id);
-    if (deposit === null) return true;
+    if (deposit === null) return null;
+    const waitsMs = this.#deps.recheckMs(deposit.network);
     const proof = await this.#proofOfDeath(deposit);
-    if (proof === null) return false;
+    if (proof === null) return waitsMs;
     const finding = { reason: "the transaction expired without being included", to: deposit.to };
     const vanished = await recordVanished(sql, deposit, finding, proof.history);
-    if (!vanished) return false;
+    if (!vanished) return waitsMs;
     logEvent("deposit.expired", { ...deposit });
     wakeMerchant(deposit.merchantId);
-    return true;
+    return null;
   }
 
   /** The solid cursor by which it can be in no block any more, or null. */

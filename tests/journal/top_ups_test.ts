@@ -161,7 +161,7 @@ test("the expiry timer leaves a final top-up alone and goes away", async () => {
     sql,
     timers,
     now: () => Date.now(),
-    recheckMs: 1_000,
+    recheckMs: () => 1_000,
     wakeMerchant: () => {},
   });
   const actor = await activate(depositId);

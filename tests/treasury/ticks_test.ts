@@ -90,7 +90,7 @@ for (
       sql,
       timers: new Timers(sql, () => {}),
       now: () => timeAt(20),
-      recheckMs: 1_000,
+      recheckMs: () => 1_000,
       wakeMerchant: () => {},
     });
     await (await activate(row?.id ?? "")).receive({ type: "timer", name: "expiry" });

@@ -54,7 +54,7 @@ for (const landed of [false, true]) {
         sql,
         timers: new Timers(sql, () => {}),
         now: () => Date.now(),
-        recheckMs: 1_000,
+        recheckMs: () => 1_000,
         wakeMerchant: (id) => journal.wake(id),
       }).activate(deposit?.id ?? "");
       const unread = async (first: number, last: number) => {
@@ -119,7 +119,7 @@ test("a deposit that was seen before a gap-free scan was lost to it is not given
       sql,
       timers: new Timers(sql, () => {}),
       now: () => Date.now(),
-      recheckMs: 1_000,
+      recheckMs: () => 1_000,
       wakeMerchant: () => {},
     });
     const actor = await activate(deposit?.id ?? "");

@@ -126,6 +126,36 @@ for (const kind of ["payout", "settlement"] as const) {
   }
 }
 
+test("a deposit that is not proven dead is checked again at the pace of its own network", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  const now = 1_700_000_000_000;
+  const PACES = { TRX: 15_000, TRX_SHASTA: 3_000 } as const;
+  for (const network of ["TRX", "TRX_SHASTA"] as const) {
+    await addTransfer(sql, merchantId, "5", { network, phase: "seen", expiresAt: now });
+  }
+  journal.wake(merchantId);
+  await until(async () => (await sql`SELECT 1 FROM book.deposit`).length === 2);
+  const { activate } = paymentActors({
+    sql,
+    timers: new Timers(sql, () => {}),
+    now: () => now,
+    recheckMs: (network) => network === "TRX" ? PACES.TRX : PACES.TRX_SHASTA,
+    wakeMerchant: () => {},
+  });
+  const deposits = await sql<{ id: string; network: "TRX" | "TRX_SHASTA" }[]>`
+    SELECT id, network FROM book.deposit`;
+  for (const { id, network } of deposits) {
+    const actor = await activate(id);
+    await actor.receive({ type: "timer", name: "expiry" });
+    const [timer] = await sql`SELECT due_at FROM hub.timer WHERE actor = ${`payment/${id}`}`;
+    assertEquals((timer?.["due_at"] as Date | undefined)?.getTime(), now + PACES[network], network);
+  }
+  await journal.stop(1_000);
+});
+
 test("a deposit whose transfer is final but quarantined is not told as failed", async () => {
   await using database = await testDatabase();
   const { sql } = database;
@@ -163,7 +193,7 @@ test("a deposit whose transfer is final but quarantined is not told as failed", 
     sql,
     timers,
     now: () => Date.now(),
-    recheckMs: 1_000,
+    recheckMs: () => 1_000,
     wakeMerchant: (id) => journal.wake(id),
   }).activate(deposit?.["id"] as string);
   await actor.receive({ type: "timer", name: "expiry" });
