@@ -9,6 +9,7 @@ import { z } from "zod";
 import { newId } from "../../actors/runtime/ids.ts";
 import { mintApiKey } from "../../api/http/key_ring.ts";
 import { VERSION } from "../../api/http/version.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -80,6 +81,7 @@ function mint(
   chains: DevCredentials["chains"],
   ingestSecret: string,
 ): DevCredentials {
+  const network = shownNetwork(chains);
   return {
     baseUrl,
     admin: {
@@ -97,11 +99,16 @@ function mint(
       merchantId: newId("mer"),
       apiKey: mintApiKey(config.environment),
       // the faucet is the one address of the chain that is surely no wallet's and no customer's
-      withdrawalAddress: chains["TRX"]?.faucetAddress ?? "",
-      network: "TRX",
+      withdrawalAddress: chains[network]?.faucetAddress ?? "",
+      network,
     },
     chains,
   };
+}
+
+/** The network that demonstrations are made on: the first of the development chains; without one, of those served. */
+function shownNetwork(chains: DevCredentials["chains"]): string {
+  return Object.keys(chains)[0] ?? SERVED_NETWORKS[0] ?? "";
 }
 
 function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
@@ -167,7 +174,12 @@ function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
 /** A text for first-time users: addresses of everything, and lines to paste. */
 export function quickStart(credentials: DevCredentials, dataDir: string): string {
   const { baseUrl, merchant, admin, chains } = credentials;
-  const chain = chains["TRX"];
+  const network = shownNetwork(chains);
+  const chain = chains[network];
+  const paying = chain === undefined
+    ? `  # 2. pay it from a wallet of ${network}: there is no development chain`
+    : `  # 2. pay it on the development chain (put the address in)
+  curl -s ${chain.url}/dev/transfer -d '{"to":"<address>","amount":"100","currency":"USDT"}'`;
   const nodes = Object.entries(chains).map(([name, { url }]) => `  ${name.padEnd(12)}${url}`);
   return `
 Ready: ${baseUrl}   (version ${VERSION}, development; credentials in ${dataDir}/dev-credentials.json)
@@ -184,18 +196,19 @@ Try it (needs curl):
 
   # 1. a deposit address for your customer
   curl -s ${baseUrl}/api/deposit-address -H "Authorization: $KEY" -H 'Content-Type: application/json' \\
-    -d '{"network":"TRX","identifier":"customer-1","referenceId":"order-1"}'
+    -d '{"network":"${network}","identifier":"customer-1","referenceId":"order-1"}'
 
-  # 2. pay it on the development chain (put the address in)
-  curl -s ${chain?.url}/dev/transfer -d '{"to":"<address>","amount":"100","currency":"USDT"}'
+${paying}
 
   # 3. PENDING after about 1 s, CONFIRMED after about 4 s
   curl -s ${baseUrl}/api/deposits -H "Authorization: $KEY"
-  curl -s "${baseUrl}/api/balance?currency=USDT&network=TRX" -H "Authorization: $KEY"
+  curl -s "${baseUrl}/api/balance?currency=USDT&network=${network}" -H "Authorization: $KEY"
 
   # 4. pay 10 USDT out
   curl -s ${baseUrl}/api/withdrawals -H "Authorization: $KEY" -H 'Content-Type: application/json' \\
-    -d '{"amount":"10","currency":"USDT","network":"TRX","destination":"${chain?.faucetAddress}","referenceId":"payout-1"}'
+    -d '{"amount":"10","currency":"USDT","network":"${network}","destination":"${
+    chain?.faucetAddress ?? "<address>"
+  }","referenceId":"payout-1"}'
   curl -s ${baseUrl}/api/withdrawals -H "Authorization: $KEY"
 `;
 }
