@@ -1,10 +1,11 @@
 /**
- * The wallet: `deno task wallet <verb>`. Made or imported, shown without its secrets, and recovered
- * after the restore of an older copy of the database.
+ * The wallet: `deno task wallet <verb>`. Made or imported, extended by networks, shown without its secrets, and
+ * recovered after the restore of an older copy of the database.
  *
  * @module
  */
 
+import { addNetworks } from "../../chains/wallet/add_networks.ts";
 import { createWallet, reencryptWallet } from "../../chains/wallet/create_wallet.ts";
 import { openPublicWallet, publicFileText } from "../../chains/wallet/public_wallet.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
@@ -39,6 +40,13 @@ const PROGRAM: Program<{ readonly env: Env; readonly readWords: ReadWords }> = {
       help: "writes the same wallet to a new file, encrypted with another passphrase",
       run: ({ env }, [file = "", passphraseFile = ""]) =>
         changePassphrase(env, file, passphraseFile),
+    },
+    {
+      usage: "add-networks [--networks TRX,...]",
+      help:
+        "adds the accounts of networks that WALLET_FILE lacks, by default of all that are served; " +
+        "the earlier file is kept beside it",
+      run: ({ env }, _, { networks }) => extendWallet(env, networks),
     },
     {
       usage: "show-public",
@@ -132,6 +140,32 @@ async function makeWallet(
   }
 }
 
+/**
+ * Adds accounts of further networks to the wallet of WALLET_FILE.
+ *
+ * @param networks separated by commas; all that are supported when left out
+ * @returns what to print
+ * @throws {Refused} where a file is missing or unfit, or nothing is to be added
+ */
+async function extendWallet(env: Env, networks: string | undefined): Promise<string> {
+  const file = need(env, "WALLET_FILE");
+  const passphraseFile = need(env, "WALLET_PASSPHRASE_FILE");
+  const wanted = networksOf(networks);
+  try {
+    const passphrase = await readPassphraseFile(passphraseFile);
+    const { wallet, added, backup } = await addNetworks({ file, passphrase, networks: wanted });
+    const lines = added.map((network) =>
+      `  ${network.padEnd(12)}hot wallet ${wallet.networks[network]?.hotWallet}`
+    );
+    return `Wallet ${wallet.walletId} in ${file} has more networks:\n${lines.join("\n")}\n` +
+      `It was before: ${backup}. Make the service's file again (deno task wallet show-public), ` +
+      "restart signer and service, and then remove the earlier file.";
+  } catch (error) {
+    if (error instanceof WalletFault) throw error;
+    throw new Refused(error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** Writes the wallet of WALLET_FILE to a new file. @throws {Refused} where a file is missing, unfit or there already */
 async function changePassphrase(
   env: Env,
@@ -160,7 +194,7 @@ function networksOf(text: string | undefined): readonly Network[] {
     const network = SERVED_NETWORKS.find((known) => known === name.trim());
     if (network !== undefined) return network;
     throw new Refused(
-      `Cannot make a wallet as a network is none of ${SERVED_NETWORKS}: ${name}`,
+      `Cannot use a network as it is none of ${SERVED_NETWORKS}: ${name}`,
     );
   });
 }

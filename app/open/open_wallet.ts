@@ -89,7 +89,9 @@ export async function registerWallets(
     const account = wallet.networks[network];
     const fingerprint = networkFingerprint(wallet, network);
     if (account === undefined || fingerprint === null) {
-      throw new WalletFault(`Cannot use the wallet as it has no account of a network: ${network}`);
+      throw new WalletFault(
+        `Cannot use the wallet as it has no account of a network, add it (deno task wallet add-networks): ${network}`,
+      );
     }
     const { walletId } = wallet;
     const { hotWallet } = account;

@@ -175,3 +175,76 @@ export async function writeWalletFile(file: string, wallet: WalletFile): Promise
     await removeIfThere(temporary);
   }
 }
+
+/**
+ * Exchanges a wallet file for another form of the same wallet: at every moment, also of a death of the
+ * process or the machine, the name has the earlier file or the later one, whole. The earlier one is kept.
+ * User, group and mode stay what they were.
+ *
+ * @param earlier what the file was when it was read
+ * @param later has every account of the earlier one, unchanged
+ * @param check of the written file before it takes the name; it throws where the file is of no use
+ * @returns where the earlier file is kept
+ * @throws {WalletFault} when the file is not the earlier one any more, or the later one is another wallet
+ */
+export async function replaceWalletFile(
+  file: string,
+  earlier: WalletFile,
+  later: WalletFile,
+  check: (written: string) => Promise<void>,
+): Promise<string> {
+  // of a link, what it names is exchanged: a rename would put the file in the link's place
+  const target = await Deno.realPath(file);
+  requireSameWallet(target, earlier, later);
+  using handle = await Deno.open(target, { read: true });
+  // one at a time: a process that waited here finds another file under the name
+  await handle.lock(true);
+  const [locked, named] = [await handle.stat(), await Deno.stat(target)];
+  if (locked.ino !== named.ino || canonical(await readWalletFile(target)) !== canonical(earlier)) {
+    throw new WalletFault(`Cannot change the wallet as its file was changed meanwhile: ${target}`);
+  }
+  const temporary = `${target}.new`;
+  // a process that died may have left it; no other makes one while the lock is held
+  await removeIfThere(temporary);
+  try {
+    {
+      using fresh = await Deno.open(temporary, { write: true, createNew: true, mode: 0o600 });
+      await Deno.chown(temporary, named.uid, named.gid);
+      if (named.mode !== null) await Deno.chmod(temporary, named.mode & 0o777);
+      await writeDurably(fresh, JSON.stringify(later, null, 2) + "\n");
+    }
+    await check(temporary);
+    const backup = `${target}.before-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+    await keepAs(target, backup);
+    await syncEntryOf(backup);
+    await Deno.rename(temporary, target);
+    await syncEntryOf(target);
+    return backup;
+  } finally {
+    await removeIfThere(temporary);
+  }
+}
+
+/** @throws {WalletFault} where the later file is of another wallet, or lacks or changes an account */
+function requireSameWallet(file: string, earlier: WalletFile, later: WalletFile): void {
+  const changed = NETWORKS.filter((network) =>
+    earlier.networks[network] !== undefined &&
+    canonical(earlier.networks[network]) !== canonical(later.networks[network] ?? null)
+  );
+  if (later.walletId === earlier.walletId && changed.length === 0) return;
+  throw new WalletFault(
+    `Cannot change the wallet as another one would take its place: ${file} (${later.walletId})`,
+  );
+}
+
+/** Gives a file a second name. @throws {WalletFault} when the name is taken */
+async function keepAs(file: string, name: string): Promise<void> {
+  try {
+    await Deno.link(file, name);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    throw new WalletFault(
+      `Cannot keep the earlier wallet as the name is taken, wait a second: ${name}`,
+    );
+  }
+}
