@@ -237,12 +237,14 @@ function requireSameWallet(file: string, earlier: WalletFile, later: WalletFile)
   );
 }
 
-/** Gives a file a second name. @throws {WalletFault} when the name is taken */
+/** Gives a file a second name, which it may have already. @throws {WalletFault} when another file has it */
 async function keepAs(file: string, name: string): Promise<void> {
   try {
     await Deno.link(file, name);
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    // a process that died a moment ago may have given it
+    if ((await Deno.lstat(name)).ino === (await Deno.stat(file)).ino) return;
     throw new WalletFault(
       `Cannot keep the earlier wallet as the name is taken, wait a second: ${name}`,
     );

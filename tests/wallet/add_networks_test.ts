@@ -1,133 +1,167 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { addNetworks } from "../../chains/wallet/add_networks.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
+import { networkFingerprint, openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { exportMnemonic, unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
-import {
-  readWalletFile,
-  replaceWalletFile,
-  type WalletFile,
-} from "../../chains/wallet/wallet_file.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
+import { readWalletFile, replaceWalletFile } from "../../chains/wallet/wallet_file.ts";
+import { wallet } from "../../app/commands/wallet.ts";
 import { testNeeding } from "../support/permissions.ts";
 
-const test = testNeeding({ read: true, write: true });
+const test = testNeeding({ read: true, write: true, run: true });
+
 const PASSPHRASE = "correct horse battery staple";
-/** Words of the BIP-39 test vectors. */
-const WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow";
-const ADDED = ["TRX", "TRX_SHASTA"] as const;
+/** Steps on the disk: owner, bytes, second name, its entry, first name, its entry. */
+const STEPS = ["chown", "sync", "link", "sync", "rename", "sync"];
 
-/** A folder with a wallet of these words that has an account of TRX alone. */
-async function withWallet(body: (file: string, folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "engine-wallet-" });
-  try {
-    const file = `${folder}/wallet.json`;
-    const fast = { passphrase: PASSPHRASE, passphraseIsRandom: true, mnemonic: WORDS };
-    await createWallet({ ...fast, file, networks: ["TRX"] });
-    await body(file, folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+interface Place extends AsyncDisposable {
+  readonly folder: string;
+  readonly file: string;
+  /** The names in the folder. */
+  names(): string[];
+}
+
+/** A folder with a wallet of one network. */
+async function setUp(): Promise<Place> {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/wallet.json`;
+  const terms = { passphrase: PASSPHRASE, passphraseIsRandom: true, networks: ["TRX"] } as const;
+  await createWallet({ file, ...terms });
+  return {
+    folder,
+    file,
+    names: () => [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted(),
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+const addShasta = (file: string, passphrase = PASSPHRASE) =>
+  addNetworks({ file, passphrase, networks: ["TRX", "TRX_SHASTA"] });
+
+test("a wallet gets further networks of the same words, and is the same one to its databases", async () => {
+  await using place = await setUp();
+  await Deno.chmod(place.file, 0o640);
+  const before = await openPublicWallet(place.file);
+  const text = await Deno.readTextFile(place.file);
+  const words = await exportMnemonic(place.file, PASSPHRASE);
+  const { wallet: after, added, backup } = await addShasta(place.file);
+  assertEquals(added, ["TRX_SHASTA"]);
+  assertEquals(networkFingerprint(after, "TRX"), networkFingerprint(before, "TRX"));
+  assertEquals(await exportMnemonic(place.file, PASSPHRASE), words);
+  const whole = `${place.folder}/whole.json`;
+  const networks = ["TRX", "TRX_SHASTA"] as const;
+  await createWallet({ file: whole, passphrase: PASSPHRASE, networks, mnemonic: words });
+  assertEquals(after.networks, (await openPublicWallet(whole)).networks);
+  assertEquals(await Deno.readTextFile(backup), text);
+  for (const file of [place.file, backup]) {
+    assertEquals((await Deno.stat(file)).mode! & 0o777, 0o640);
   }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { name } of Deno.readDir(folder)) names.push(name);
-  return names.sort();
-}
-
-test("a wallet that gets a network is the same wallet, with the account that its words have there", async () => {
-  await withWallet(async (file, folder) => {
-    await Deno.chmod(file, 0o400);
-    const [earlier, text] = [await readWalletFile(file), await Deno.readTextFile(file)];
-    const { added, backup, wallet } = await addNetworks({
-      file,
-      passphrase: PASSPHRASE,
-      networks: ADDED,
-    });
-    assertEquals(added, ["TRX_SHASTA"]);
-    const later = await readWalletFile(file);
-    const fixed = ({ walletId, createdAt, development }: WalletFile) => ({
-      walletId,
-      createdAt,
-      development,
-    });
-    assertEquals(fixed(later), fixed(earlier));
-    assertEquals(later.networks.TRX, earlier.networks.TRX);
-    const whole = { file: `${folder}/whole.json`, networks: ADDED, mnemonic: WORDS };
-    const expected = await createWallet({
-      ...whole,
-      passphrase: PASSPHRASE,
-      passphraseIsRandom: true,
-    });
-    assertEquals(wallet.networks, expected.networks);
-    // neither key nor nonce of the encryption stands for two texts
-    assert(later.kdf.salt !== earlier.kdf.salt && later.cipher.iv !== earlier.cipher.iv);
-    assertEquals(await exportMnemonic(file, PASSPHRASE), WORDS);
-    assertEquals(((await Deno.stat(file)).mode ?? 0) & 0o777, 0o400);
-    // the earlier one is kept as it was
-    assertEquals(await Deno.readTextFile(backup), text);
-    assertEquals((await namesIn(folder)).length, 3);
-  });
 });
 
-test("a wallet is left as it is where its passphrase is wrong, nothing is to be added or it was changed", async () => {
-  await withWallet(async (file, folder) => {
-    const text = await Deno.readTextFile(file);
-    const adding = { file, passphrase: PASSPHRASE, networks: ADDED };
-    await assertRejects(() => addNetworks({ ...adding, passphrase: "wrong horse battery staple" }));
+test("a wallet is left as it is where nothing is to be added or the passphrase is wrong", async () => {
+  await using place = await setUp();
+  const text = await Deno.readTextFile(place.file);
+  await assertRejects(
+    () => addNetworks({ file: place.file, passphrase: PASSPHRASE, networks: ["TRX"] }),
+    WalletFault,
+    "has an account of each",
+  );
+  await assertRejects(() => addShasta(place.file, "wrong horse battery"), Error, "wrong");
+  assertEquals([place.names(), await Deno.readTextFile(place.file)], [["wallet.json"], text]);
+});
+
+test("a wallet whose header was changed is not extended", async () => {
+  await using place = await setUp();
+  const text = await Deno.readTextFile(place.file);
+  const forged = text.replace(/wal_[0-9a-f]/, (part) => `wal_${part.endsWith("0") ? "1" : "0"}`);
+  await Deno.writeTextFile(place.file, forged);
+  await assertRejects(() => addShasta(place.file));
+  assertEquals([place.names(), await Deno.readTextFile(place.file)], [["wallet.json"], forged]);
+});
+
+test("a link to a wallet stays one, and what it names is exchanged", async () => {
+  await using place = await setUp();
+  const link = `${place.folder}/linked.json`;
+  await Deno.symlink(place.file, link);
+  await addShasta(link);
+  assert((await Deno.lstat(link)).isSymlink);
+  assert(!(await Deno.lstat(place.file)).isSymlink);
+  assertEquals(Object.keys((await readWalletFile(place.file)).networks).length, 2);
+});
+
+test("a wallet never takes the place of another, nor of one that was changed meanwhile", async () => {
+  await using place = await setUp();
+  await using other = await setUp();
+  const [ours, theirs] = [await readWalletFile(place.file), await readWalletFile(other.file)];
+  const text = await Deno.readTextFile(place.file);
+  const fine = () => Promise.resolve();
+  const lacking = { ...ours, networks: {} };
+  for (const later of [theirs, { ...theirs, walletId: ours.walletId }, lacking]) {
     await assertRejects(
-      () => addNetworks({ ...adding, networks: ["TRX"] }),
-      Error,
-      "the wallet has an account of each",
+      () => replaceWalletFile(place.file, ours, later, fine),
+      WalletFault,
+      "another one",
     );
-    assertEquals(await Deno.readTextFile(file), text);
-    const forged = text.replace(/wal_[0-9a-f]/, (part) => `wal_${part.endsWith("0") ? "1" : "0"}`);
-    await Deno.writeTextFile(file, forged);
-    await assertRejects(() => addNetworks(adding));
-    assertEquals(await Deno.readTextFile(file), forged);
-    assertEquals(await namesIn(folder), ["wallet.json"]);
-  });
+  }
+  await assertRejects(
+    () => replaceWalletFile(place.file, theirs, theirs, fine),
+    WalletFault,
+    "changed meanwhile",
+  );
+  const useless = () => Promise.reject(new Error("of no use"));
+  await assertRejects(
+    () => replaceWalletFile(place.file, ours, ours, useless),
+    Error,
+    "of no use",
+  );
+  assertEquals([place.names(), await Deno.readTextFile(place.file)], [["wallet.json"], text]);
 });
 
-test("a wallet file is exchanged only for the same wallet that opens, and only while it is what was read", async () => {
-  await withWallet(async (file, folder) => {
-    const earlier = await readWalletFile(file);
-    const text = await Deno.readTextFile(file);
-    const opens = () => Promise.resolve();
-    const replace = (was: WalletFile, later: WalletFile, check = opens) => () =>
-      replaceWalletFile(file, was, later, check);
-    const other = { ...earlier, walletId: `wal_${crypto.randomUUID()}` };
-    await assertRejects(replace(earlier, other), Error, "another one would take its place");
-    await assertRejects(replace(earlier, { ...earlier, networks: {} }), Error, "take its place");
-    await assertRejects(replace(other, other), Error, "changed meanwhile");
-    const fails = () => Promise.reject(new Error("does not open"));
-    await assertRejects(replace(earlier, earlier, fails), Error, "does not open");
-    assertEquals(await Deno.readTextFile(file), text);
-    assertEquals(await namesIn(folder), ["wallet.json"]);
-  });
+test("of two that add networks at once one does, and the other is told", async () => {
+  await using place = await setUp();
+  const ends = await Promise.allSettled([addShasta(place.file), addShasta(place.file)]);
+  assertEquals(ends.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+  assertEquals(place.names().length, 2);
+  (await unlockWallet(place.file, PASSPHRASE)).lock();
 });
 
-test("what a death in between has left is no hindrance, and a link stays one", async () => {
-  await withWallet(async (file, folder) => {
-    await Deno.writeTextFile(`${file}.new`, "half a wallet");
-    await Deno.symlink(file, `${folder}/linked.json`);
-    const linked = `${folder}/linked.json`;
-    await addNetworks({ file: linked, passphrase: PASSPHRASE, networks: ADDED });
-    assert((await Deno.lstat(linked)).isSymlink);
-    const unlocked = await unlockWallet(file, PASSPHRASE);
-    unlocked.lock();
-    assertEquals(Object.keys((await readWalletFile(file)).networks), [...ADDED]);
-    const names = await namesIn(folder);
-    assertEquals(names.filter((name) => name.endsWith(".new")), []);
-    assertEquals(names.filter((name) => name.startsWith("wallet.json.before-")).length, 1);
-  });
+test("a kill at any step leaves a whole wallet, and adding again ends it", async () => {
+  const script = fileURLToPath(new URL("support/killed_adding.ts", import.meta.url));
+  for (const step of STEPS.keys()) {
+    for (const side of ["before", "after"]) {
+      await using place = await setUp();
+      const words = await exportMnemonic(place.file, PASSPHRASE);
+      const { signal } = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "--no-prompt", "--no-check", "--frozen", "--allow-read", "--allow-write"]
+          .concat("--allow-run", script, place.file, PASSPHRASE, "TRX_SHASTA", `${step + 1}`, side),
+      }).output();
+      const at = `${side} ${STEPS[step]} (${step + 1})`;
+      assertEquals(signal, "SIGKILL", at);
+      const isDone = Object.keys((await openPublicWallet(place.file)).networks).length === 2;
+      assertEquals(isDone, step > 4 || (step === 4 && side === "after"), at);
+      assertEquals(await exportMnemonic(place.file, PASSPHRASE), words, at);
+      if (!isDone) await addShasta(place.file);
+      const keys = await unlockWallet(place.file, PASSPHRASE);
+      assert(keys.address("TRX", "hot") !== null && keys.address("TRX_SHASTA", "hot") !== null, at);
+      keys.lock();
+      assertEquals(place.names().includes("wallet.json.new"), false, at);
+    }
+  }
 });
 
-test("of two that add at once one waits for the other, and no account is lost", async () => {
-  await withWallet(async (file) => {
-    const adding = { file, passphrase: PASSPHRASE, networks: ADDED };
-    const both = await Promise.allSettled([addNetworks(adding), addNetworks(adding)]);
-    assertEquals(both.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
-    assertEquals(Object.keys((await readWalletFile(file)).networks), [...ADDED]);
-    (await unlockWallet(file, PASSPHRASE)).lock();
-  });
+test("the command names what was added and what is to be done then", async () => {
+  await using place = await setUp();
+  await Deno.writeTextFile(`${place.folder}/passphrase`, PASSPHRASE, { mode: 0o600 });
+  const env = { WALLET_FILE: place.file, WALLET_PASSPHRASE_FILE: `${place.folder}/passphrase` };
+  let printed = "";
+  const print = (text: string) => printed += text;
+  const run = (...args: string[]) =>
+    wallet(args, env, () => Promise.resolve(""), { log: print, error: print });
+  assertEquals(await run("add-networks", "--networks", "XYZ"), 1);
+  assertEquals(await run("add-networks", "--networks", "TRX_SHASTA"), 0, printed);
+  assertStringIncludes(printed, "TRX_SHASTA");
+  assertStringIncludes(printed, "show-public");
+  assertEquals(await run("add-networks"), 1);
+  assertStringIncludes(printed, "has an account of each");
 });

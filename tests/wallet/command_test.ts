@@ -198,16 +198,3 @@ test("the passphrase is replaced, and the wallet is the same one", async () => {
   await assertRejects(() => exportMnemonic(newFile ?? "", PASSPHRASE), Error);
   assertEquals(await run(), 1);
 });
-
-test("networks are added by a command, which says what is new and what to do then", async () => {
-  await using place = await setUp();
-  assertEquals((await place.run(["create", "--networks", "TRX"])).code, 0);
-  const { code, printed } = await place.run(["add-networks"]);
-  const lines = printed.trim().split("\n");
-  assertEquals(code, 0);
-  assertEquals(lines.length, 3);
-  assert(lines[1]?.startsWith("  TRX_SHASTA  ") && HOT.test(lines[1]), printed);
-  assert(lines[2]?.includes(`It was before: ${place.file}.before-`), printed);
-  const again = await place.run(["add-networks"]);
-  assertEquals([again.code, again.printed.includes("has an account of each")], [1, true]);
-});
