@@ -20,6 +20,7 @@ import { tokenDecimals } from "../../ledger/money/pair.ts";
 import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { type Language, LANGUAGES } from "./language.ts";
 import type { Texts } from "./texts/en.ts";
+import { type UsualTime, usualTime } from "./usual_time.ts";
 
 /** The amounts asked for and received, in the token that the page asks for. */
 export interface Progress {
@@ -191,6 +192,8 @@ export interface PageView {
   readonly progress: Progress;
   readonly state: PageState;
   readonly network: NetworkNames;
+  /** The time that this network takes to make a payment final. */
+  readonly usual: UsualTime;
   /** True where money sent here may be worth nothing. */
   readonly isTest: boolean;
   readonly language: Language;
@@ -216,12 +219,13 @@ export function pageView({ isDevelopment, now, ...facts }: PageFacts): PageView 
   const progress = progressOf(session, payment);
   const state = pageState(session, payment, progress, now);
   const overMs = now - session.expiresAt;
-  const network = PROFILES[session.network].names;
+  const { names: network, pace } = PROFILES[session.network];
   return {
     ...facts,
     progress,
     state,
     network,
+    usual: usualTime(pace.finalityMs),
     isTest: isDevelopment || network.isTest,
     texts: LANGUAGES[language],
     poll: pollOf(state, overMs),

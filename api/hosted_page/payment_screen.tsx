@@ -56,7 +56,7 @@ export function screenOf(view: PageView): Screen {
     case "received":
       return outcome(
         "received",
-        state.late ? texts.receivedLate(seen) : texts.received(seen),
+        state.late ? texts.receivedLate(seen) : texts.received(seen, view.usual),
       );
     case "completed":
       return outcome(

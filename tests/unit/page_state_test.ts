@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { chooseLanguage } from "../../api/hosted_page/language.ts";
+import { chooseLanguage, LANGUAGES } from "../../api/hosted_page/language.ts";
 import { pageState, progressOf, redirectOf } from "../../api/hosted_page/page_view.ts";
+import { usualTime } from "../../api/hosted_page/usual_time.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import { type Amount, amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { DepositRow } from "../../ledger/payment_rows.ts";
@@ -116,4 +118,20 @@ Deno.test("hosted page: a preference that cannot be read is no preference", () =
   }
   assertEquals(chooseLanguage(null, "es;q=0.5, ar;q=0.5"), "es");
   assertEquals(chooseLanguage("zh", "ar"), "zh");
+});
+
+Deno.test("hosted page: a payment that is on its way is told its own network's usual time", () => {
+  const told = (network: Network) =>
+    LANGUAGES.en.received("5", usualTime(PROFILES[network].pace.finalityMs)).detail
+      .replace(/^.*this takes /, "");
+  assertEquals(told("TRX"), "a minute or two.");
+  assertEquals(told("ETH"), "about 15 minutes.");
+  assertEquals(told("BNB"), "a few seconds.");
+  assertEquals(told("SOL"), "a few seconds.");
+  for (const texts of Object.values(LANGUAGES)) {
+    const times = (["seconds", "minutes", "quarter"] as const).map((usual) =>
+      texts.received("5", usual).detail
+    );
+    assertEquals(new Set(times).size, 3, texts.name);
+  }
 });

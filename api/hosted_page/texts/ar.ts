@@ -44,9 +44,11 @@ export const ar: Texts = {
     title: "وصل جزء من المبلغ",
     detail: `وصل ${seen} من ${asked}. أرسل المتبقي ${missing} إلى العنوان نفسه.`,
   }),
-  received: (seen) => ({
+  received: (seen, usual) => ({
     title: "تم رصد الدفعة",
-    detail: `${seen} في الطريق. تؤكدها الشبكة الآن، ويستغرق ذلك دقيقة أو دقيقتين.`,
+    detail: `${seen} في الطريق. تؤكدها الشبكة الآن، ويستغرق ذلك ${
+      { seconds: "بضع ثوانٍ", minutes: "دقيقة أو دقيقتين", quarter: "نحو 15 دقيقة" }[usual]
+    }.`,
   }),
   receivedLate: (seen) => ({
     title: "ستُقيَّد دفعتك",

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { UsualTime } from "../usual_time.ts";
+
 /** Heading of a screen and the sentence below it. */
 export interface Message {
   readonly title: string;
@@ -60,9 +62,11 @@ export const en = {
     title: "A part has arrived",
     detail: `${seen} of ${asked} received. Please send the missing ${missing} to the same address.`,
   }),
-  received: (seen: string) => ({
+  received: (seen: string, usual: UsualTime) => ({
     title: "Payment detected",
-    detail: `${seen} is on its way. The network is confirming it; this takes a minute or two.`,
+    detail: `${seen} is on its way. The network is confirming it; this takes ${
+      { seconds: "a few seconds", minutes: "a minute or two", quarter: "about 15 minutes" }[usual]
+    }.`,
   }),
   receivedLate: (seen: string) => ({
     title: "Your payment will be credited",

@@ -44,9 +44,11 @@ export const es: Texts = {
     title: "Ha llegado una parte",
     detail: `Recibido: ${seen} de ${asked}. Envíe los ${missing} que faltan a la misma dirección.`,
   }),
-  received: (seen) => ({
+  received: (seen, usual) => ({
     title: "Pago detectado",
-    detail: `${seen} en camino. La red lo está confirmando; tarda uno o dos minutos.`,
+    detail: `${seen} en camino. La red lo está confirmando; tarda ${
+      { seconds: "unos segundos", minutes: "uno o dos minutos", quarter: "unos 15 minutos" }[usual]
+    }.`,
   }),
   receivedLate: (seen) => ({
     title: "Su pago será acreditado",

@@ -44,9 +44,11 @@ export const zh: Texts = {
     title: "已收到部分款项",
     detail: `已收到 ${seen}，共需 ${asked}。请将剩余的 ${missing} 发送到同一地址。`,
   }),
-  received: (seen) => ({
+  received: (seen, usual) => ({
     title: "已检测到付款",
-    detail: `${seen} 正在由网络确认，通常需要一到两分钟。`,
+    detail: `${seen} 正在由网络确认，通常需要${
+      { seconds: "几秒钟", minutes: "一到两分钟", quarter: "约15分钟" }[usual]
+    }。`,
   }),
   receivedLate: (seen) => ({
     title: "您的付款将会入账",
