@@ -28,10 +28,10 @@ export class CallMeter implements CallCounter {
     this.#day = Math.floor(now() / DAY_MS);
   }
 
-  /** Counts one call. */
-  count(): void {
+  /** Counts the calls of one request. */
+  count(calls = 1): void {
     this.#turn();
-    this.#own += 1;
+    this.#own += calls;
   }
 
   /** Calls of today, as far as is known. */

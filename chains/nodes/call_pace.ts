@@ -25,12 +25,14 @@ type OwnLane = "blocks" | "others";
 type Lane = OwnLane | "requests";
 
 /** The lane of a call: reading blocks comes in crowds, so that it waits apart from all else. */
-function laneOf(path: string): Lane {
+function laneOf(readsBlocks: boolean): Lane {
   if (isAskedByRequest()) return "requests";
-  return /\/(getblock|getnowblock|gettransactioninfobyblocknum)/.test(path) ? "blocks" : "others";
+  return readsBlocks ? "blocks" : "others";
 }
 
 interface Waiter {
+  /** Calls that it sends in one request. */
+  readonly calls: number;
   readonly grant: () => void;
 }
 
@@ -97,10 +99,12 @@ export class CallPace {
   /**
    * Waits until the call may be sent.
    *
+   * @param readsBlocks true for one of a crowd that reads blocks
+   * @param calls calls that one request carries; each of them counts
    * @throws {NotAsked} when the caller gives up before its turn
    */
-  turn(path: string, signal?: AbortSignal): Promise<void> {
-    const lane = laneOf(path);
+  turn(readsBlocks: boolean, signal?: AbortSignal, calls = 1): Promise<void> {
+    const lane = laneOf(readsBlocks);
     if (signal?.aborted === true) return Promise.reject(tooLate());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = () => {
@@ -109,6 +113,7 @@ export class CallPace {
       reject(tooLate());
     };
     const waiter: Waiter = {
+      calls,
       grant: () => {
         signal?.removeEventListener("abort", giveUp);
         resolve();
@@ -126,27 +131,32 @@ export class CallPace {
     this.#sent = this.#sent.filter(({ at }) => now - at < this.#windowMs);
     while (this.#sent.length < this.perSecond) {
       const lane = this.#pick();
-      const waiter = lane === null ? undefined : this.#waiting[lane].shift();
-      if (waiter === undefined) break;
-      this.#sent.push({ at: now, isForRequest: lane === "requests" });
+      const waiter = lane === null ? undefined : this.#waiting[lane][0];
+      if (lane === null || waiter === undefined || !this.#hasRoomFor(waiter)) break;
+      this.#waiting[lane].shift();
+      if (lane !== "requests") this.#next = other(lane);
+      for (let i = 0; i < waiter.calls; i++) {
+        this.#sent.push({ at: now, isForRequest: lane === "requests" });
+      }
       waiter.grant();
     }
     if (this.waiting === 0) return;
-    // with fewer allowed than were sent, as many have to leave the window; requests wait for their own
-    const leaving = this.#sent.length < this.perSecond
-      ? this.#sent.find(({ isForRequest }) => isForRequest)
-      : this.#sent[this.#sent.length - this.perSecond];
+    // with fewer allowed than were sent, as many have to leave the window; requests, and calls that go
+    // together, are looked at again with each that leaves
+    const leaving = this.#sent[Math.max(0, this.#sent.length - this.perSecond)];
     const pause = Math.max(1, Math.ceil((leaving?.at ?? now) + this.#windowMs - now));
     this.#timer = setTimeout(() => this.#grantAll(), pause);
+  }
+
+  /** True if all its calls may be sent now; more than are ever allowed at once go by themselves. */
+  #hasRoomFor({ calls }: Waiter): boolean {
+    return this.#sent.length === 0 || this.#sent.length + calls <= this.perSecond;
   }
 
   /** The lane whose turn is next; null: none may have one now. */
   #pick(): Lane | null {
     const lane = this.#waiting[this.#next].length > 0 ? this.#next : other(this.#next);
-    if (this.#waiting[lane].length > 0) {
-      this.#next = other(lane);
-      return lane;
-    }
+    if (this.#waiting[lane].length > 0) return lane;
     const used = this.#sent.filter(({ isForRequest }) => isForRequest).length;
     const share = Math.max(1, Math.floor(this.perSecond * REQUESTS_SHARE));
     return this.#waiting.requests.length > 0 && used < share ? "requests" : null;

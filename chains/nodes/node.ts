@@ -15,8 +15,8 @@ import { CallFailed, Suspended } from "./node_failures.ts";
 import { readBody } from "./read_body.ts";
 import type { Suspension } from "./refusal_texts.ts";
 
-/** Time for which a path that a node does not know is not asked for. */
-const UNKNOWN_PATH_MS = 10 * 60 * 1000;
+/** Time for which a call that a node does not know is not asked for. */
+const UNKNOWN_MS = 10 * 60 * 1000;
 
 /** Public providers answer 15 calls per second and suspend a client that asks more; others use the same quota. */
 const PUBLIC_CALLS_PER_SECOND = 12;
@@ -35,6 +35,16 @@ export interface NodeOptions {
   readonly callsPerSecond?: number | undefined;
   /** Reads a suspension from a body, whatever its status, in the words of its chain; default: there are none. */
   readonly suspensionIn?: ((body: string) => Suspension | null) | undefined;
+  /** True for the name of a call that reads blocks, which come in crowds; default: none does. */
+  readonly readsBlocks?: ((name: string) => boolean) | undefined;
+}
+
+/** Content of a request, where its path does not say it. */
+export interface RequestContent {
+  /** Name of what is called; default the path. */
+  readonly name?: string;
+  /** Calls that it carries, each of which counts with the node's provider; default 1. */
+  readonly calls?: number;
 }
 
 /** An answer as it came. */
@@ -83,7 +93,7 @@ export class ChainNode {
   readonly coolDowns = new CallCoolDowns();
   #pace: CallPace | null;
   #suspendedUntil = 0;
-  /** Time until which a path counts as unknown to this node. */
+  /** Time until which a call counts as unknown to this node. */
   readonly #unknownUntil = new Map<string, number>();
   readonly #base: string;
   readonly #headers: Headers;
@@ -150,10 +160,10 @@ export class ChainNode {
    * @throws {Suspended} while it answers nothing
    * @throws {NotAsked} when the caller gives up before
    */
-  async turn(path: string, signal?: AbortSignal): Promise<void> {
+  async turn(name: string, signal?: AbortSignal, calls = 1): Promise<void> {
     this.#requireAwake();
     if (this.#pace === null) return;
-    await this.#pace.turn(path, signal);
+    await this.#pace.turn(this.#options.readsBlocks?.(name) ?? false, signal, calls);
     this.#requireAwake();
   }
 
@@ -162,14 +172,14 @@ export class ChainNode {
     if (ms > 0) throw new Suspended(`Cannot ask a node as it is suspended: ${this.label}`, ms);
   }
 
-  /** Marks a path that the node does not know; asked again after a while, it may be updated. */
-  markUnknown(path: string): void {
-    this.#unknownUntil.set(path, performance.now() + UNKNOWN_PATH_MS);
+  /** Marks a call that the node does not know; asked again after a while, it may be updated. */
+  markUnknown(name: string): void {
+    this.#unknownUntil.set(name, performance.now() + UNKNOWN_MS);
   }
 
-  /** True if the node lately did not know a path. */
-  isUnknown(path: string): boolean {
-    return (this.#unknownUntil.get(path) ?? 0) > performance.now();
+  /** True if the node lately did not know a call. */
+  isUnknown(name: string): boolean {
+    return (this.#unknownUntil.get(name) ?? 0) > performance.now();
   }
 
   /**
@@ -177,15 +187,21 @@ export class ChainNode {
    *
    * @param path for example `/wallet/getblockbynum`
    * @param body JSON text
+   * @param content of the request, for counts, turns and failures
    * @throws {Suspended} when it was not sent, as the node answers nothing now
    * @throws {NotAsked} when it was not sent, as its turn did not come in time
    * @throws {ChainUnavailable} `timeout` or `network`; then nothing is known of what the node did
    */
-  async post(path: string, body: string, signal?: AbortSignal): Promise<NodeAnswer> {
-    await this.turn(path, signal);
+  async post(
+    path: string,
+    body: string,
+    signal?: AbortSignal,
+    { name = path, calls = 1 }: RequestContent = {},
+  ): Promise<NodeAnswer> {
+    await this.turn(name, signal, calls);
     using deadline = new Deadline(this.#requestTimeoutMs);
     const bound = deadline.with(signal);
-    this.meter.count();
+    this.meter.count(calls);
     try {
       const response = await fetch(this.#base + path, {
         method: "POST",
@@ -194,13 +210,13 @@ export class ChainNode {
         redirect: "manual",
         signal: bound,
       });
-      const text = await readBody(response, this.label + path);
+      const text = await readBody(response, this.label + name);
       const suspension = this.#options.suspensionIn?.(text);
       if (suspension) this.suspend(suspension.ms, suspension.perSecond);
       return { status: response.status, retryAfterMs: retryAfterMs(response), text };
     } catch (error) {
       if (error instanceof ChainUnavailable) {
-        throw new CallFailed(error.category, error.message, `${path} ${body}`, false);
+        throw new CallFailed(error.category, error.message, `${name} ${body}`, false);
       }
       if (bound.aborted) {
         const reason = deadline.isOver
@@ -208,12 +224,12 @@ export class ChainNode {
           : "the caller gave up";
         throw new ChainUnavailable(
           "timeout",
-          `Cannot ask a node as ${reason}: ${this.label}${path}`,
+          `Cannot ask a node as ${reason}: ${this.label}${name}`,
         );
       }
       throw new ChainUnavailable(
         "network",
-        `Cannot ask a node as the connection failed (${reasonOf(error)}): ${this.label}${path}`,
+        `Cannot ask a node as the connection failed (${reasonOf(error)}): ${this.label}${name}`,
       );
     }
   }

@@ -37,7 +37,7 @@ import { delegatableStake, delegatedStake, sweepCosts } from "./read/gas.ts";
 import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
 import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";
 import { readFrom } from "./read/read_from.ts";
-import { suspensionIn } from "./read/refusal_texts.ts";
+import { readsBlocks, suspensionIn } from "./read/refusal_texts.ts";
 import { readTransaction, tronTransactionId } from "./read/read_transaction.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
 import { contractEntries, sunAmount } from "./token_contracts.ts";
@@ -215,6 +215,7 @@ function poolOf(options: TronChainOptions): NodePool {
       dailyCalls: options.dailyCalls,
       callsPerSecond: options.callsPerSecond,
       suspensionIn,
+      readsBlocks,
     })
   );
   const totalTimeoutMs = options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;

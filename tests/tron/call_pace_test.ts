@@ -5,8 +5,9 @@ import { askForRequest, isAskedByRequest } from "../../chains/call_lane.ts";
 import { ChainNode } from "../../chains/nodes/node.ts";
 import { NotAsked } from "../../chains/nodes/node_failures.ts";
 
-const BLOCKS = "/walletsolidity/gettransactioninfobyblocknum";
-const OTHERS = "/wallet/triggerconstantcontract";
+/** Lanes of calls: those that read blocks wait apart. */
+const BLOCKS = true;
+const OTHERS = false;
 
 Deno.test("never more calls than are allowed are sent within any window, and all are sent", async () => {
   using time = new FakeTime();
@@ -25,11 +26,31 @@ Deno.test("never more calls than are allowed are sent within any window, and all
   }
 });
 
+Deno.test("calls of one request count one by one, and more than are allowed at once go by themselves", async () => {
+  using time = new FakeTime();
+  const pace = new CallPace(5, { windowMs: 60, now: () => time.now });
+  const sent: { readonly at: number; readonly calls: number }[] = [];
+  const start = time.now;
+  const all = Promise.all([3, 3, 2, 8, 1].map(async (calls) => {
+    await pace.turn(BLOCKS, undefined, calls);
+    sent.push({ at: time.now - start, calls });
+  }));
+  await time.tickAsync(10 * 60);
+  await all;
+  assertEquals(sent, [
+    { at: 0, calls: 3 },
+    { at: 60, calls: 3 },
+    { at: 60, calls: 2 },
+    { at: 120, calls: 8 },
+    { at: 180, calls: 1 },
+  ]);
+});
+
 Deno.test("crowds of one lane leave every other turn to the other lane", async () => {
   const pace = new CallPace(2, { windowMs: 20 });
   const order: string[] = [];
-  const ask = async (lane: string, path: string) => {
-    await pace.turn(path);
+  const ask = async (lane: string, readsBlocks: boolean) => {
+    await pace.turn(readsBlocks);
     order.push(lane);
   };
   const crowd = Array.from({ length: 40 }, () => ask("blocks", BLOCKS));

@@ -12,30 +12,13 @@ import {
   type ReceiptAnswer,
   receiptsShape,
 } from "./answers.ts";
+import { type BlockRange, type Reading, readInSteps } from "../../nodes/block_range.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { readFrom } from "./read_from.ts";
 import { parseBlock, type ParseContext } from "./parse_block.ts";
 
-/** Receipt calls under way at once within a range. */
-const RECEIPT_CALLS = 4;
-
-/** Blocks that are asked for together. */
-export interface BlockRange {
-  readonly from: number;
-  /** The last one. */
-  readonly to: number;
-  readonly finality: Finality;
-}
-
-/** Blocks that were read of a range, and the failure that ended it before its end. */
-export interface Reading {
-  readonly answers: readonly BlockAnswer[];
-  readonly failure: ChainUnavailable | null;
-}
-
 /**
- * Reads the blocks of a range in order, up to the first that the node does not have whole, or at which
- * the node failed.
+ * Reads the blocks of a range; see {@linkcode readInSteps}.
  *
  * @throws {ChainUnavailable} when not even the first can be read
  */
@@ -45,12 +28,11 @@ export async function readRange(
   context: ParseContext,
   signal: AbortSignal,
 ): Promise<Reading> {
-  try {
-    return await rangeOf(node, range, context, signal);
-  } catch (error) {
-    if (!isMalformed(error) || range.from === range.to) throw error;
-    return await oneByOne(node, range, context, signal);
-  }
+  return await readInSteps(range, {
+    heads: (wanted) => headsOf(node, wanted, signal),
+    complete: (answer) => completeBlock(node, answer, range.finality, context, signal),
+    one: (height) => readOne(node, height, range.finality, context, signal),
+  });
 }
 
 /** The API prefix of a view of the chain. */
@@ -89,11 +71,6 @@ function parsed(
   }
 }
 
-/** True if an answer is worth asking no further node. */
-export function isWhole(answer: BlockAnswer): boolean {
-  return answer.kind === "block";
-}
-
 /** One block; transactions and receipts come from the same node. */
 export async function readOne(
   node: ChainNode,
@@ -119,12 +96,12 @@ function requireHeight(answer: FullBlockAnswer, height: number, node: ChainNode)
   );
 }
 
-async function rangeOf(
+/** The blocks of a range without their receipts. */
+async function headsOf(
   node: ChainNode,
   { from, to, finality }: BlockRange,
-  context: ParseContext,
   signal: AbortSignal,
-): Promise<Reading> {
+): Promise<readonly FullBlockAnswer[]> {
   const request = {
     path: `${prefixOf(finality)}/getblockbylimitnext`,
     body: { startNum: from, endNum: to + 1 },
@@ -134,52 +111,5 @@ async function rangeOf(
     a.block_header.raw_data.number - b.block_header.raw_data.number
   );
   sorted.forEach((answer, i) => requireHeight(answer, from + i, node));
-  const answers: BlockAnswer[] = [];
-  for (let i = 0; i < sorted.length && answers.every(isWhole); i += RECEIPT_CALLS) {
-    const group = sorted.slice(i, i + RECEIPT_CALLS);
-    const read = await Promise.allSettled(
-      group.map((answer) => completeBlock(node, answer, finality, context, signal)),
-    );
-    for (const [k, one] of read.entries()) {
-      if (one.status === "fulfilled") answers.push(one.value);
-      else if (answers.length === 0) throw one.reason;
-      else if (isMalformed(one.reason)) {
-        answers.push({ kind: "incomplete", height: from + i + k, reason: one.reason.message });
-        return { answers, failure: null };
-      } else if (one.reason instanceof ChainUnavailable) return { answers, failure: one.reason };
-      else throw one.reason;
-    }
-  }
-  const height = from + answers.length;
-  if (answers.every(isWhole) && height <= to) answers.push({ kind: "missing", height });
-  return { answers, failure: null };
-}
-
-/**
- * The same block by block, where one of them makes the whole answer malformed: the others must not
- * wait for it.
- *
- * @throws {ChainUnavailable} when not even the first can be read; then the node may be at fault
- */
-async function oneByOne(
-  node: ChainNode,
-  { from, to, finality }: BlockRange,
-  context: ParseContext,
-  signal: AbortSignal,
-): Promise<Reading> {
-  const answers: BlockAnswer[] = [];
-  for (let height = from; height <= to && answers.every(isWhole); height++) {
-    try {
-      answers.push(await readOne(node, height, finality, context, signal));
-    } catch (error) {
-      if (!(error instanceof ChainUnavailable) || height === from) throw error;
-      if (!isMalformed(error)) return { answers, failure: error };
-      answers.push({ kind: "incomplete", height, reason: error.message });
-    }
-  }
-  return { answers, failure: null };
-}
-
-function isMalformed(error: unknown): error is ChainUnavailable {
-  return error instanceof ChainUnavailable && error.category === "malformed";
+  return sorted;
 }

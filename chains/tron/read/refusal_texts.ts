@@ -1,5 +1,6 @@
 /**
- * Words in which java-tron and the providers of its nodes refuse.
+ * Words in which java-tron and the providers of its nodes refuse, and paths in which it is asked for
+ * blocks.
  *
  * @module
  */
@@ -37,6 +38,11 @@ export function saysNotServed(body: string): boolean {
   return body.length <= LONGEST_REFUSAL &&
     /\bAPI\b[^"]{0,40}\b(is|was)\s+(closed|unavailable|disabled|not\s+(open|available|supported))/i
       .test(body);
+}
+
+/** True for the path of a call that reads blocks. */
+export function readsBlocks(path: string): boolean {
+  return /\/(getblock|getnowblock|gettransactioninfobyblocknum)/.test(path);
 }
 
 /** True for a text of a node that has too much to do. */
