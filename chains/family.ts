@@ -8,6 +8,7 @@
 
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Network } from "../ledger/money/pair.ts";
+import type { AddressSource } from "./address_source.ts";
 import type { NetworkNodes } from "./node_state.ts";
 import type { FamilyName, TokenContracts } from "./profiles.ts";
 import type { TransferBuilder } from "./signer.ts";
@@ -23,8 +24,7 @@ export interface OpenOptions {
   readonly contracts: TokenContracts;
   /** Time between two blocks, milliseconds; default that of its profile. */
   readonly blockMs?: number;
-  /** Extended public key of the deposit branch; confidential. */
-  readonly depositXpub: string;
+  readonly deposits: AddressSource;
   /** Address that payouts leave from. */
   readonly hotWallet: string;
   /** Calls per node and day (UTC) that its provider allows; default without a bound. */
@@ -85,7 +85,7 @@ export interface Family {
   /**
    * Opens a network; no request is sent yet.
    *
-   * @throws {TypeError | RangeError} when a URL, a key or an address is malformed
+   * @throws {TypeError | RangeError} when a URL or an address is malformed
    */
   open(options: OpenOptions): Promise<OpenChain>;
   /** Makes what the signer builds transactions with. */

@@ -44,12 +44,12 @@ export async function recover(
     }
     // a database of another wallet would be filled with addresses that are not its own
     await registerWallets(sql, wallet, [network]);
-    const derive = publicAddresses(network, account);
+    const deposits = publicAddresses(network, account);
     const { nextIndex, lost, readTo } = await recoverAddresses(
       sql,
       network,
       gap,
-      derive,
+      (index) => deposits.address(index),
       () => newId("adr"),
     );
     return `${network}: the next address has index ${nextIndex}; ${lost} addresses without a ` +

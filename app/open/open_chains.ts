@@ -5,6 +5,7 @@ import type { OpenChain, SignerNetwork } from "../../chains/family.ts";
 import { PROFILES, type TokenContracts } from "../../chains/profiles.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
 import { verifiedFirst } from "../../chains/verified_chain.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { openPublicWallet, type PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -123,7 +124,7 @@ async function openNetwork(
       apiKey: settings.nodeApiKey?.reveal(),
       contracts,
       blockMs: blockMsOf(config, network, isDevelopment),
-      depositXpub: account.depositXpub,
+      deposits: publicAddresses(network, account),
       hotWallet: account.hotWallet,
       dailyCalls: settings.dailyCalls ?? undefined,
       callsPerSecond: settings.callsPerSecond ?? undefined,
@@ -254,7 +255,7 @@ export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network,
         callsPerSecond: settings.callsPerSecond ?? undefined,
         contracts: contractsOf(config, network, dev),
         blockMs: blockMsOf(config, network, dev !== null),
-        depositXpub: account.depositXpub,
+        deposits: publicAddresses(network, account),
         hotWallet: account.hotWallet,
       }),
     );

@@ -5,7 +5,6 @@ import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import type { Signer } from "../../chains/signer.ts";
-import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { coinRate } from "../../rates/coin_rate.ts";
 import { publicSources } from "../../rates/public_sources.ts";
@@ -50,7 +49,6 @@ function paceOf(network: Network, isDevelopment: boolean): Pace {
 interface EngineParts {
   readonly database: Database;
   readonly chains: Chains;
-  readonly wallet: PublicWallet;
   readonly signer: Signer;
   readonly webhooks: Webhooks;
   readonly node: string;
@@ -80,10 +78,10 @@ export interface OpenEngine {
 
 /** Makes the actors as they are configured. */
 export async function openEngine(config: Config, parts: EngineParts): Promise<OpenEngine> {
-  const { database: { sql, journalSql }, chains, wallet, now, ...others } = parts;
+  const { database: { sql, journalSql }, chains, now, ...others } = parts;
   const isDevelopment = config.environment === "development";
   const { rates, close: closeRates } = openRates(config, now);
-  const policies = await treasuryPolicies({ ...chains, config, sql, wallet });
+  const policies = await treasuryPolicies({ ...chains, config, sql });
   const coinPrice = (network: Network, currency: Parameters<typeof coinRate>[2]) =>
     coinRate(rates, network, currency);
   const engine = new Engine({

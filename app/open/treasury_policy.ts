@@ -6,7 +6,6 @@ import type { Chain } from "../../chains/chain.ts";
 import { familyOf } from "../../chains/families.ts";
 import type { SignerNetwork } from "../../chains/family.ts";
 import { PROFILES } from "../../chains/profiles.ts";
-import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
@@ -19,7 +18,6 @@ import type { Config } from "../config/config.ts";
 export interface PolicySources {
   readonly config: Config;
   readonly sql: Sql;
-  readonly wallet: PublicWallet;
   readonly chains: ReadonlyMap<Network, Chain>;
   readonly signerNetworks: readonly SignerNetwork[];
 }
@@ -79,13 +77,12 @@ async function makePolicy(
 
 /** A node that is asked by itself: no other node's answer may stand in for it. */
 async function secondNode(
-  { wallet, signerNetworks }: PolicySources,
-  { network, hotWallet }: Chain,
+  { signerNetworks }: PolicySources,
+  { network, hotWallet, deriveAddress: address }: Chain,
   url: string,
 ): Promise<SecondNode> {
-  const account = wallet.networks[network];
   const known = signerNetworks.find((one) => one.network === network);
-  if (account === undefined || known === undefined) {
+  if (known === undefined) {
     throw new Error(`Cannot ask a second node as the network is not open: ${network}`);
   }
   const { contracts } = known;
@@ -93,7 +90,7 @@ async function secondNode(
     network,
     nodeUrls: [url],
     contracts,
-    depositXpub: account.depositXpub,
+    deposits: { address },
     hotWallet,
   });
   return { name: new URL(url).host, chain };

@@ -14,8 +14,8 @@ import type { Asset } from "../chain.ts";
 import { type Intent, type IntentKind, OVER_DAY_CAP, OVER_TRANSACTION_CAP } from "../signer.ts";
 import type { WalletName } from "../wallet/network_keys.ts";
 
-/** Derives the wallet's addresses; `null` where the wallet has no account of the network. */
-export interface AddressSource {
+/** The wallet's own addresses; `null` where the wallet has no account of the network. */
+export interface WalletAddresses {
   address(network: Network, wallet: WalletName): string | null;
 }
 
@@ -37,7 +37,7 @@ function isSpending(kind: IntentKind): boolean {
  */
 export function destinationFault(
   intent: Intent,
-  own: AddressSource,
+  own: WalletAddresses,
   cold: ColdAddresses,
 ): string | null {
   switch (intent.kind) {
@@ -76,14 +76,14 @@ function sourceFault(
  * A payout to a wallet of the service, or to the paying account itself, would leave a payment in the
  * books that no other account receives. The deposit address of another account is paid like any.
  */
-function receiverFault(intent: Intent, own: AddressSource, cold: ColdAddresses): string | null {
+function receiverFault(intent: Intent, own: WalletAddresses, cold: ColdAddresses): string | null {
   const { kind, network, destination, isDestinationClosed } = intent;
   const isClosed = isDestinationClosed || destination === own.address(network, "hot") ||
     destination === cold[network];
   return isClosed ? `the destination of a ${kind} is our own: ${destination}` : null;
 }
 
-function hotFault({ kind, network, destination }: Intent, own: AddressSource): string | null {
+function hotFault({ kind, network, destination }: Intent, own: WalletAddresses): string | null {
   return destination === own.address(network, "hot")
     ? null
     : `a ${kind} goes to our hot wallet only: ${destination}`;
@@ -91,7 +91,7 @@ function hotFault({ kind, network, destination }: Intent, own: AddressSource): s
 
 function derivedFault(
   { kind, network, destination, destinationIndex }: Intent,
-  own: AddressSource,
+  own: WalletAddresses,
 ): string | null {
   return destinationIndex !== null && destination === own.address(network, destinationIndex)
     ? null

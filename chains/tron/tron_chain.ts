@@ -7,21 +7,15 @@
 import { logEvent } from "../../log/log_event.ts";
 import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
+import type { AddressSource } from "../address_source.ts";
 import type { Asset, Chain, Checkpoint } from "../chain.ts";
 import type { FeeEstimate, GasPort } from "../fees.ts";
-import { depositBranch } from "../deposit_branch.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
 import { ChainIdentity, NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
 import { PROFILES, type TokenContracts } from "../profiles.ts";
-import {
-  addressFromLogHex,
-  addressOfPublicKey,
-  addressToHex,
-  addressToLogHex,
-  tronAddress,
-} from "./address.ts";
+import { addressFromLogHex, addressToHex, addressToLogHex, tronAddress } from "./address.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope, signedTerms } from "./pay/envelope.ts";
 import { type AccountAnswer, accountSchema } from "./read/answers.ts";
@@ -58,8 +52,7 @@ export interface TronChainOptions {
   /** Sent as `TRON-PRO-API-KEY`. */
   readonly apiKey?: string;
   readonly contracts: TokenContracts;
-  /** Extended public key of the deposit branch, `m/44'/195'/<account>'/0`; confidential. */
-  readonly depositXpub: string;
+  readonly deposits: AddressSource;
   /** Address that payouts leave from. */
   readonly hotWallet: string;
   /** Validity of a transaction in milliseconds of block time; default 5 minutes. */
@@ -238,14 +231,13 @@ export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promi
 /**
  * Makes the adapter; no request is sent yet.
  *
- * @throws {TypeError} when a URL or key is malformed
+ * @throws {TypeError} when a URL is malformed
  * @throws {RangeError} when an address is malformed
  */
 export function createTronChain(options: TronChainOptions): TronChain {
-  const { network, hotWallet } = options;
+  const { network, hotWallet, deposits } = options;
   const entries = contractEntries(options.contracts);
   const pool = poolOf(options);
-  const keyOf = depositBranch(options.depositXpub);
   const parts: Parts = {
     network,
     pool,
@@ -278,7 +270,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     addressOf: addressFromLogHex,
     eventAddress: addressToLogHex,
     transactionId: tronTransactionId,
-    deriveAddress: (index) => addressOfPublicKey(keyOf(index)),
+    deriveAddress: (index) => deposits.address(index),
     head: (signal) => readNewest(pool, "head", place, signal),
     solid: (signal) => readNewest(pool, "solid", place, signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),

@@ -17,6 +17,7 @@
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeed } from "@scure/bip39";
 import type { Network } from "../../ledger/money/pair.ts";
+import type { AddressSource } from "../address_source.ts";
 import { depositBranch } from "../deposit_branch.ts";
 import { familyOf } from "../families.ts";
 import type { SigningKey } from "../signer.ts";
@@ -124,12 +125,16 @@ export function publicAccount(keys: NetworkKeys, network: Network): PublicAccoun
   };
 }
 
-/** Deposit addresses of a network, from the public key alone: the address of an index. */
+/**
+ * Deposit addresses of a network, from the public key alone.
+ *
+ * @throws {TypeError} when the key is malformed, private, or no deposit branch's
+ */
 export function publicAddresses(
   network: Network,
-  account: PublicAccount,
-): (index: number) => string {
-  const keyOf = depositBranch(account.depositXpub);
+  { depositXpub }: Pick<PublicAccount, "depositXpub">,
+): AddressSource {
+  const keyOf = depositBranch(depositXpub);
   const encode = addressEncoder(network);
-  return (index) => encode(keyOf(index));
+  return { address: (index) => encode(keyOf(index)) };
 }

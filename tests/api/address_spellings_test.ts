@@ -177,9 +177,8 @@ test("a cold address that is ours is refused in every spelling, and one that is 
     const answer = loadConfig({ TRX_COLD_ADDRESS: text });
     if (!answer.ok) throw new Error(`Cannot read the settings: ${answer.faults.join()}`);
     const { config } = answer;
-    const wallet = { walletId: "wal_test", development: true, networks: {} };
     const chains = new Map([["TRX" as Network, chain]]);
-    const policies = await treasuryPolicies({ config, sql, wallet, chains, signerNetworks: [] });
+    const policies = await treasuryPolicies({ config, sql, chains, signerNetworks: [] });
     return policies.get("TRX")?.cold?.address;
   };
   assertEquals(await coldOf(otherwise(STRANGER)), STRANGER);

@@ -2,7 +2,7 @@ import { HDKey } from "@scure/bip32";
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { isAskedByRequest } from "../../chains/call_lane.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
-import { networkKeys } from "../../chains/wallet/network_keys.ts";
+import { networkKeys, publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { addressOf, HOT_WALLET, type TestApi, testApi } from "../support/api.ts";
 import { addTransfer, booksFaults, until } from "../support/books.ts";
@@ -25,7 +25,9 @@ async function withClaims(
       network: "TRX",
       nodeUrls: [dev.url],
       contracts: { USDT: dev.usdt },
-      depositXpub: networkKeys(HDKey.fromMasterSeed(seed), "TRX").deposits.publicExtendedKey,
+      deposits: publicAddresses("TRX", {
+        depositXpub: networkKeys(HDKey.fromMasterSeed(seed), "TRX").deposits.publicExtendedKey,
+      }),
       hotWallet: HOT_WALLET,
     });
     await using api = await testApi({ chains: new Map([["TRX", chain]]), ...overrides });

@@ -5,7 +5,7 @@ import type { Intent } from "../../chains/signer.ts";
 import { addressFromLogHex } from "../../chains/tron/address.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../chains/tron/pay/transfer_builder.ts";
-import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
+import { networkKeys, publicAddresses, signingKey } from "../../chains/wallet/network_keys.ts";
 import { formatAmount, toTokenUnits } from "../../ledger/money/amount.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { needs } from "../support/permissions.ts";
@@ -53,7 +53,7 @@ async function tronHarness(): Promise<ChainHarness> {
     network: NETWORK,
     nodeUrls: [dev.url],
     contracts,
-    depositXpub: keys.deposits.publicExtendedKey,
+    deposits: publicAddresses(NETWORK, { depositXpub: keys.deposits.publicExtendedKey }),
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,

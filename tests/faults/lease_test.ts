@@ -1,5 +1,6 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -22,12 +23,13 @@ test("a node that does not answer leaves no payout leased", async () => {
       networks: ["TRX"],
     });
     const account = wallet.networks.TRX;
+    assert(account !== undefined);
     const chain = createTronChain({
       network: "TRX",
       nodeUrls: [nobodysUrl()],
       contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
-      depositXpub: account?.depositXpub ?? "",
-      hotWallet: account?.hotWallet ?? "",
+      deposits: publicAddresses("TRX", account),
+      hotWallet: account.hotWallet,
     });
     const merchantId = await addMerchant(sql);
     const journal = openJournal(sql);

@@ -157,8 +157,7 @@ export const RULES: readonly Rule[] = [
     name: "the public key of a deposit branch stays with those who derive addresses from it",
     check: ban({
       files: PRODUCT,
-      except:
-        /^(chains\/(wallet\/|deposit_branch\.ts$|family\.ts$|tron\/tron_chain\.ts$)|app\/open\/(open_chains|treasury_policy)\.ts$)/,
+      except: /^(chains\/(wallet\/|deposit_branch\.ts$))/,
       view: "text",
       pattern: /\w*xpub\w*/i,
       use: "Chain.deriveAddress; the key is in no log and no answer",

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { HDKey } from "@scure/bip32";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { testDatabase } from "../support/database.ts";
@@ -52,7 +53,7 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
     network: "TRX",
     nodeUrls: nodes.map(({ url }) => url),
     contracts: { USDT },
-    depositXpub: BRANCH.publicExtendedKey,
+    deposits: publicAddresses("TRX", { depositXpub: BRANCH.publicExtendedKey }),
     hotWallet: PAYER,
   });
   const { solid, blocks, balanceOf } = tron;

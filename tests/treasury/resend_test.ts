@@ -6,7 +6,7 @@ import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import { classifyBroadcast } from "../../chains/tron/pay/broadcast.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { HDKey } from "@scure/bip32";
-import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
+import { networkKeys, publicAddresses, signingKey } from "../../chains/wallet/network_keys.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { addMerchant, until } from "../support/books.ts";
@@ -167,7 +167,7 @@ test("every configured node is offered the bytes, also those behind one that fai
     network: "TRX",
     nodeUrls: nodes.map(({ url }) => url),
     contracts: {},
-    depositXpub: keys.deposits.publicExtendedKey,
+    deposits: publicAddresses("TRX", { depositXpub: keys.deposits.publicExtendedKey }),
     hotWallet: signingKey(keys, "TRX", "hot").address,
   });
   const bytes = JSON.stringify({ txID: txid, raw_data_hex: "00", signature: ["00"] });

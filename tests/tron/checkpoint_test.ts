@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { HDKey } from "@scure/bip32";
 import { ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { needs } from "../support/permissions.ts";
 import {
   block,
@@ -33,7 +34,7 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
     network: "TRX",
     nodeUrls: nodes.map(({ url }) => url),
     contracts: { USDT },
-    depositXpub: BRANCH.publicExtendedKey,
+    deposits: publicAddresses("TRX", { depositXpub: BRANCH.publicExtendedKey }),
     hotWallet: PAYER,
     requestTimeoutMs: 60_000,
   });

@@ -15,6 +15,7 @@ import {
   type TronChain,
   type TronChainOptions,
 } from "../../chains/tron/tron_chain.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import {
   block,
@@ -57,7 +58,7 @@ function chainOver(
     network: "TRX",
     nodeUrls: nodes.map((node) => (typeof node === "string" ? node : node.url)),
     contracts: { USDT },
-    depositXpub: BRANCH.publicExtendedKey,
+    deposits: publicAddresses("TRX", { depositXpub: BRANCH.publicExtendedKey }),
     hotWallet: PAYER,
     requestTimeoutMs: 60_000,
     ...changes,
@@ -100,7 +101,7 @@ test("deposit addresses come from the public key alone and match the known vecto
 
 test("a private key is refused where a public one belongs", () => {
   const depositXpub = BRANCH.privateExtendedKey;
-  assertThrows(() => chainOver(["http://127.0.0.1:1"], { depositXpub }), TypeError, "private");
+  assertThrows(() => publicAddresses("TRX", { depositXpub }), TypeError, "private");
 });
 
 // ---------------------------------------------------------------- blocks

@@ -1,14 +1,14 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Intent } from "../../chains/signer.ts";
 import {
-  type AddressSource,
   destinationFault,
   SpendingLimits,
+  type WalletAddresses,
 } from "../../chains/signer/signing_rules.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 
 /** The keys as far as this rule is concerned: an address is named after its place. */
-const own: AddressSource = {
+const own: WalletAddresses = {
   address: (network, wallet) => network === "TRX" ? `own-${wallet}` : null,
 };
 const cold = { TRX: "cold" };

@@ -54,7 +54,7 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
   });
   const account = wallet.networks.TRX;
   assert(account !== undefined);
-  const derive = publicAddresses("TRX", account);
+  const { address: derive } = publicAddresses("TRX", account);
   const chain = paperChain("TRX", { deriveAddress: derive, hotWallet: account.hotWallet });
   const openBook = (sql: Sql) => new AddressBook(sql, new Map([["TRX", chain]]));
   const handOut = async (book: AddressBook, merchantId: string, count: number) =>

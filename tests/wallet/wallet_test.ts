@@ -12,6 +12,7 @@ import { openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { readPassphraseFile, WalletFault } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic, unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import type { WalletFile } from "../../chains/wallet/wallet_file.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { needs } from "../support/permissions.ts";
 import { loadTronweb } from "../tron/support/tronweb_offline.ts";
 
@@ -82,7 +83,7 @@ test("the known mnemonic gives the known deposit address, with and without its k
       network,
       nodeUrls: ["http://127.0.0.1:1"],
       contracts: {},
-      depositXpub: account.depositXpub,
+      deposits: publicAddresses(network, account),
       hotWallet: account.hotWallet,
     });
     for (const index of [0, 1, 2, 1_000]) {

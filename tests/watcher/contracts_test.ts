@@ -13,7 +13,7 @@ import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { addWatched, DEPOSIT_XPUB, HOT_WALLET, watch } from "./support/watch.ts";
+import { addWatched, DEPOSITS, HOT_WALLET, watch } from "./support/watch.ts";
 import { historyOf } from "../support/scan_cursor.ts";
 
 const test = testNeeding({ ...DATABASE, write: true });
@@ -31,7 +31,7 @@ test("blocks that were read without the contract of a token are told, until they
         network: "TRX",
         nodeUrls: [chain.url],
         contracts,
-        depositXpub: DEPOSIT_XPUB,
+        deposits: DEPOSITS,
         hotWallet: HOT_WALLET,
       });
     let tron = adapter({ USDT: chain.usdt });

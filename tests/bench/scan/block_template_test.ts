@@ -3,6 +3,7 @@ import { addressFromLogHex } from "../../../chains/tron/address.ts";
 import { blockListShape, receiptsShape } from "../../../chains/tron/read/answers.ts";
 import { parseBlock } from "../../../chains/tron/read/parse_block.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
+import { publicAddresses } from "../../../chains/wallet/network_keys.ts";
 import { fromTokenUnits } from "../../../ledger/money/amount.ts";
 import { testNeeding } from "../../support/permissions.ts";
 import { BENCH_USDT } from "./block_server.ts";
@@ -128,8 +129,10 @@ testNeeding({ net: true, run: true, read: true })(
       network: "TRX",
       nodeUrls: [url],
       contracts: { USDT: BENCH_USDT },
-      depositXpub:
-        "xpub6EuK4CZWW5urEHdwAVDdDw327danAtccFcrXYvgf1DHrPXRwErt36xStQ2PNhn4hpwzPbzJ8pJVpewgChRnSs59q5Ay61GCfQZKUe71gbLq",
+      deposits: publicAddresses("TRX", {
+        depositXpub:
+          "xpub6EuK4CZWW5urEHdwAVDdDw327danAtccFcrXYvgf1DHrPXRwErt36xStQ2PNhn4hpwzPbzJ8pJVpewgChRnSs59q5Ay61GCfQZKUe71gbLq",
+      }),
       hotWallet: addressFromLogHex("f".repeat(40)),
     });
     const newest = FIRST_HEIGHT + 25;

@@ -15,6 +15,7 @@ import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { moveCursor } from "../../../ledger/watcher/cursor.ts";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
+import { publicAddresses } from "../../../chains/wallet/network_keys.ts";
 import { showWarnings } from "../logging.ts";
 import { scanOneByOne } from "./one_by_one.ts";
 import { BENCH_USDT } from "./block_server.ts";
@@ -80,7 +81,7 @@ const chain = createTronChain({
   network: "TRX",
   nodeUrls: [args.chainUrl],
   contracts: { USDT: BENCH_USDT },
-  depositXpub: XPUB,
+  deposits: publicAddresses("TRX", { depositXpub: XPUB }),
   hotWallet: addressFromLogHex("f".repeat(40)),
 });
 const journals = creditors();

@@ -10,7 +10,12 @@ import { armCrashPoint } from "../../../actors/runtime/crash_point.ts";
 import { SignedMemory } from "../../../chains/signer/signed_memory.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
-import { networkKeys, signingKey, type WalletName } from "../../../chains/wallet/network_keys.ts";
+import {
+  networkKeys,
+  publicAddresses,
+  signingKey,
+  type WalletName,
+} from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readMigrations } from "../../../ledger/database/migrate.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
@@ -144,7 +149,7 @@ export async function openRig(options: RigOptions): Promise<Rig> {
       network: NETWORK,
       nodeUrls: [nodeUrl],
       contracts,
-      depositXpub: keys.deposits.publicExtendedKey,
+      deposits: publicAddresses(NETWORK, { depositXpub: keys.deposits.publicExtendedKey }),
       hotWallet: hot.address,
       lifetimeMs,
       requestTimeoutMs: TIMEOUT_MS,

@@ -19,7 +19,12 @@ import { addressToHex } from "../../../chains/tron/address.ts";
 import { signTransactionId } from "../../../chains/tron/pay/transfer_transaction.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
-import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
+import {
+  type NetworkKeys,
+  networkKeys,
+  publicAddresses,
+  signingKey,
+} from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
@@ -144,7 +149,7 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
     network: NETWORK,
     nodeUrls: [dev.url],
     contracts,
-    depositXpub: keys.deposits.publicExtendedKey,
+    deposits: publicAddresses(NETWORK, { depositXpub: keys.deposits.publicExtendedKey }),
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
   });

@@ -10,7 +10,7 @@ import { HDKey } from "@scure/bip32";
 import { Engine } from "../../../actors/engine.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
-import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
+import { networkKeys, publicAddresses, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { startDevChain } from "../../../devchain/start.ts";
 import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { delay } from "../../../ledger/database/delay.ts";
@@ -103,7 +103,7 @@ export async function lossyFailover(
     network: NETWORK,
     nodeUrls: [dev.url],
     contracts,
-    depositXpub: keys.deposits.publicExtendedKey,
+    deposits: publicAddresses(NETWORK, { depositXpub: keys.deposits.publicExtendedKey }),
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
     requestTimeoutMs: 10_000,

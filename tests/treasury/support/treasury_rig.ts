@@ -19,7 +19,12 @@ import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { type Limits, SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
-import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
+import {
+  type NetworkKeys,
+  networkKeys,
+  publicAddresses,
+  signingKey,
+} from "../../../chains/wallet/network_keys.ts";
 import { storeColdWallet } from "../../../ledger/addresses/wallets.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
@@ -126,7 +131,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
       network: NETWORK,
       nodeUrls: [url],
       contracts,
-      depositXpub: keys.deposits.publicExtendedKey,
+      deposits: publicAddresses(NETWORK, { depositXpub: keys.deposits.publicExtendedKey }),
       hotWallet: hot.address,
       lifetimeMs: LIFETIME_MS,
       requestTimeoutMs: 10_000,

@@ -13,6 +13,7 @@ import type { WatcherStatus } from "../../../actors/watcher/scan_memory.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
+import { publicAddresses } from "../../../chains/wallet/network_keys.ts";
 import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { addMerchant, openJournal } from "../../support/books.ts";
@@ -24,7 +25,7 @@ const BRANCH = HDKey.fromMasterSeed(
 ).derive("m/44'/195'/0'/0");
 
 /** Public key from which deposit addresses are derived. */
-export const DEPOSIT_XPUB = BRANCH.publicExtendedKey;
+export const DEPOSITS = publicAddresses("TRX", { depositXpub: BRANCH.publicExtendedKey });
 /** Address that payouts would leave from; it has no key. */
 export const HOT_WALLET = addressFromLogHex("ffff".padStart(40, "0"));
 
@@ -42,7 +43,7 @@ export function adapterOver(
     network: "TRX",
     nodeUrls: urls,
     contracts: { USDT: usdt },
-    depositXpub: DEPOSIT_XPUB,
+    deposits: DEPOSITS,
     hotWallet: HOT_WALLET,
     requestTimeoutMs: 10_000,
     ...options,
