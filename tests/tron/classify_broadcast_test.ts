@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { classifyBroadcast, combineOutcomes } from "../../chains/tron/pay/broadcast.ts";
+import { combineOutcomes } from "../../chains/nodes/offer_to_all.ts";
+import { classifyBroadcast } from "../../chains/tron/pay/broadcast.ts";
 import type { BroadcastOutcome } from "../../chains/chain.ts";
 
 const TXID = "ab".repeat(32);

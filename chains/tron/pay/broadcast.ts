@@ -12,8 +12,9 @@
  */
 
 import { z } from "zod";
-import { type BroadcastOutcome, ChainUnavailable, type SignedTransaction } from "../../chain.ts";
+import type { BroadcastOutcome, SignedTransaction } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
+import { offerToAll, unclear } from "../../nodes/offer_to_all.ts";
 import { decodeNodeMessage, wordsOf } from "../../nodes/refusal_texts.ts";
 
 /** Meaning of each code; `again` and `never` are rejections that the same bytes may outlive, or not. */
@@ -49,11 +50,6 @@ const answerSchema = z.object({
   // java-tron answers an exception so
   Error: z.string().max(4096).optional(),
 });
-
-/** An outcome from which nothing follows. */
-function unclear(code: string, message = ""): BroadcastOutcome {
-  return { category: "unclear", retryable: true, code, ...(message === "" ? {} : { message }) };
-}
 
 /** The answer's JSON, or `null` when it has none of the expected shape. */
 function parse(text: string): z.infer<typeof answerSchema> | null {
@@ -92,41 +88,10 @@ export function classifyBroadcast(answer: NodeAnswer, txid: string): BroadcastOu
   return { category: "rejected", retryable: meaning === "again", code, message };
 }
 
-const PRECEDENCE = { accepted: 0, known: 1, unclear: 2, rejected: 3 } as const;
-
-/** Lower is the better news; among rejections one that may mend itself comes first. */
-function rank(outcome: BroadcastOutcome): number {
-  return PRECEDENCE[outcome.category] + (outcome.retryable ? 0 : 0.5);
-}
-
-/**
- * The outcome of several nodes' answers together: one acceptance is enough, and a doubt outweighs a
- * rejection, because the node in doubt may have passed the transaction on.
- */
-export function combineOutcomes(outcomes: readonly BroadcastOutcome[]): BroadcastOutcome {
-  return outcomes.toSorted((a, b) => rank(a) - rank(b))[0] ?? unclear("NO_NODE");
-}
-
-/** Offers the bytes to one node; a failure of the transport says nothing about the outcome. */
-async function offer(
-  node: ChainNode,
-  signed: SignedTransaction,
-  signal?: AbortSignal,
-): Promise<BroadcastOutcome> {
-  try {
-    const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, signal);
-    return classifyBroadcast(answer, signed.txid);
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return unclear(error.category.toUpperCase());
-  }
-}
-
 const signedTextSchema = z.object({ txID: z.string() });
 
 /**
- * Offers the bytes to all nodes at once. An acceptance is reported without waiting for the other
- * nodes, which are still offered the bytes; anything less counts only when all have answered.
+ * Offers the bytes to all nodes at once; see {@linkcode offerToAll}.
  *
  * @throws {Error} when the bytes are not of that transaction: a stored row was mixed up
  */
@@ -136,14 +101,10 @@ export async function broadcastToAll(
   signal?: AbortSignal,
 ): Promise<BroadcastOutcome> {
   requireOwnBytes(signed);
-  const { promise, resolve, reject } = Promise.withResolvers<BroadcastOutcome>();
-  const offers = nodes.map(async (node) => {
-    const outcome = await offer(node, signed, signal);
-    if (outcome.category === "accepted") resolve(outcome);
-    return outcome;
+  return await offerToAll(nodes, async (node) => {
+    const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, signal);
+    return classifyBroadcast(answer, signed.txid);
   });
-  Promise.all(offers).then((outcomes) => resolve(combineOutcomes(outcomes)), reject);
-  return await promise;
 }
 
 function requireOwnBytes(signed: SignedTransaction): void {
