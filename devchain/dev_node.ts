@@ -8,15 +8,8 @@
 import { toBase58 } from "./address.ts";
 import type { ChainNode } from "./chain_node.ts";
 import { Faucet } from "./faucet.ts";
-import { type Fault, Faults, readFaults } from "./faults.ts";
-
-/** Pace that the chain was started with. */
-export interface Pace {
-  /** Milliseconds between blocks; 0 makes blocks only on demand. */
-  readonly blockMs: number;
-  /** Blocks from the head back to the solid block. */
-  readonly solidLag: number;
-}
+import { type Fault, Faults, readFaults, TRON_FAULTS } from "./faults.ts";
+import type { Pace } from "./options.ts";
 
 /** Answer of `GET /dev/info`. */
 export interface DevInfo extends Pace {
@@ -55,7 +48,7 @@ export class DevNode {
       node.store.take({ do: "meta", key: "faults", value: JSON.stringify(list) })
     );
     const kept = node.store.meta.get("faults");
-    if (kept !== undefined) this.faults.replace(readFaults(JSON.parse(kept)));
+    if (kept !== undefined) this.faults.replace(readFaults(JSON.parse(kept), TRON_FAULTS));
     const { blockMs, solidLag } = settledPace(node, pace);
     this.#blockMs = blockMs;
     if (node.solidLag !== solidLag) node.setSolidLag(solidLag);

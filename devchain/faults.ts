@@ -5,8 +5,8 @@
  * @module
  */
 
-/** Every kind of fault. */
-const FAULT_KINDS = [
+/** Kinds of faults of every node. */
+const COMMON_FAULTS = [
   /** HTTP 500. */
   "error-500",
   /** HTTP 429 with `Retry-After`; with `status` 403 or 503 as providers refuse who asks too much. */
@@ -23,6 +23,11 @@ const FAULT_KINDS = [
   "lagging-receipts",
   /** Broadcast: the contract call will end with REVERT. */
   "revert",
+] as const;
+
+/** Kinds of faults of a TRON node. */
+export const TRON_FAULTS = [
+  ...COMMON_FAULTS,
   /** Broadcast: the contract call will end with OUT_OF_ENERGY, burning its whole fee limit. */
   "out-of-energy",
   /**
@@ -39,12 +44,36 @@ const FAULT_KINDS = [
   /** Two nodes behind one address: every second answer is of one that is `behind` blocks behind. */
   "two-nodes",
 ] as const;
-/** One of {@linkcode FAULT_KINDS}. */
-export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** Kinds of faults of an EVM node. */
+const EVM_FAULTS = [
+  ...COMMON_FAULTS,
+  /** Broadcast: the contract call will use its whole gas up. */
+  "out-of-gas",
+  /** Broadcast: answers "nonce too low", and keeps the transaction. */
+  "nonce-too-low",
+  /** Broadcast: answers "replacement transaction underpriced", and keeps the transaction. */
+  "underpriced",
+  /** Receipts: a block's list, or a single one, is null. */
+  "receipts-null",
+  /** Receipts: the last one of a block is missing. */
+  "receipts-short",
+  /** Receipts: the last log of a block's last transaction that has any is missing. */
+  "log-missing",
+  /** Receipts: those of the block before. */
+  "receipts-of-another",
+  /** The final block is `behind` blocks behind the one that was final already. */
+  "finality-back",
+  /** No further block becomes final while this is in force; it is never used up. */
+  "finality-stands",
+] as const;
+
+/** A kind of fault. */
+export type FaultKind = (typeof TRON_FAULTS)[number] | (typeof EVM_FAULTS)[number];
 
 /** One fault as it is asked for. */
 export interface Fault {
-  /** `/wallet/getnowblock`, `/walletsolidity/*` or `*` for every node path. */
+  /** `/wallet/getnowblock`, `/walletsolidity/*`, `eth_getBlockReceipts`, `eth_*`, or `*` for everything. */
   readonly path: string;
   readonly kind: FaultKind;
   /** 0 to 1. */
@@ -56,7 +85,7 @@ export interface Fault {
    * `lagging-receipts`: all receipts but the last are there.
    */
   readonly late: boolean;
-  /** `duplicate`: the transaction is not kept, as by a node that remembers only its id. */
+  /** `duplicate`, `nonce-too-low`, `underpriced`: the transaction is not kept. */
   readonly forget: boolean;
   /** `silent-accept`: the code it answers. */
   readonly code: string;
@@ -66,7 +95,7 @@ export interface Fault {
   readonly perSecond: number;
   /** `limit-per-second`: how long nothing is answered then. */
   readonly suspendSeconds: number;
-  /** `two-nodes`: blocks that the second one lacks. */
+  /** `two-nodes`: blocks that the second one lacks. `finality-back`: blocks that are not final any more. */
   readonly behind: number;
 }
 
@@ -138,11 +167,12 @@ export class Faults {
 /**
  * Reads a fault list.
  *
+ * @param kinds the kinds that the node knows
  * @param json `[{path, kind, probability?, times?, late?, forget?, code?, status?, perSecond?,
  *   suspendSeconds?, behind?}]`
  * @throws {MalformedFault} when it is anything else
  */
-export function readFaults(json: unknown): Fault[] {
+export function readFaults(json: unknown, kinds: readonly FaultKind[]): Fault[] {
   if (!Array.isArray(json)) throw new MalformedFault("faults must be a list");
   return json.map((entry: unknown) => {
     if (typeof entry !== "object" || entry === null) {
@@ -150,12 +180,14 @@ export function readFaults(json: unknown): Fault[] {
     }
     const field = new Map<string, unknown>(Object.entries(entry));
     const path = field.get("path") ?? "*";
-    if (typeof path !== "string" || (path !== "*" && !path.startsWith("/"))) {
-      throw new MalformedFault(`a fault's path must be "*" or begin with "/": ${path}`);
+    const isTron = kinds === TRON_FAULTS;
+    if (typeof path !== "string" || (path !== "*" && path.startsWith("/") !== isTron)) {
+      const shape = isTron ? 'begin with "/"' : "be a method";
+      throw new MalformedFault(`a fault's path must be "*" or ${shape}: ${path}`);
     }
-    const kind = FAULT_KINDS.find((known) => known === field.get("kind"));
+    const kind = kinds.find((known) => known === field.get("kind"));
     if (kind === undefined) {
-      throw new MalformedFault(`a fault's kind must be one of ${FAULT_KINDS.join(", ")}`);
+      throw new MalformedFault(`a fault's kind must be one of ${kinds.join(", ")}`);
     }
     const probability = field.get("probability") ?? 1;
     if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) {

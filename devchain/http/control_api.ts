@@ -9,20 +9,22 @@ import { contractAddress, fromBase58, type HexAddress, toBase58 } from "../addre
 import { CannotReorganise } from "../chain_node.ts";
 import { readContract } from "../contract.ts";
 import type { DevNode } from "../dev_node.ts";
-import { MalformedFault, readFaults } from "../faults.ts";
+import { readFaults, TRON_FAULTS } from "../faults.ts";
 import type { ScriptStep } from "../script.ts";
 import type { TokenSwitchStep } from "../token.ts";
-
-/** A request that cannot be carried out. */
-class BadRequest extends Error {
-  override readonly name = "BadRequest";
-}
-
-type Body = ReadonlyMap<string, unknown>;
-
-const LOOPBACK = new Set(["127.0.0.1", "::1"]);
-const MAX_MINED = 10_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
+import {
+  BadRequest,
+  type Body,
+  controlRefusal,
+  DAY_MS,
+  flagIn,
+  MAX_MINED,
+  reply,
+  runCommand,
+  unitsIn,
+  wholeIn,
+  wordIn,
+} from "./control.ts";
 
 /**
  * Answers one control request.
@@ -35,19 +37,16 @@ export async function answerControl(
   path: string,
   peer: string,
 ): Promise<Response> {
-  if (!LOOPBACK.has(peer)) return reply({ error: "Control is for this machine only" }, 403);
+  const refusal = controlRefusal(peer);
+  if (refusal !== null) return refusal;
   if (path === "/dev/info" && request.method === "GET") return reply(dev.info());
   const command = COMMANDS.get(path);
-  if (command === undefined) return reply({ error: `No such control: ${path}` }, 404);
-  if (request.method !== "POST") return reply({ error: "Use POST" }, 405);
-  try {
-    return reply(command(dev, await readBody(request)));
-  } catch (error) {
-    const expected = error instanceof BadRequest || error instanceof MalformedFault ||
-      error instanceof CannotReorganise;
-    if (!expected) throw error;
-    return reply({ error: error.message }, 400);
-  }
+  return await runCommand(
+    request,
+    path,
+    command && ((body) => command(dev, body)),
+    (error) => error instanceof CannotReorganise,
+  );
 }
 
 const COMMANDS: ReadonlyMap<string, (dev: DevNode, body: Body) => unknown> = new Map([
@@ -95,7 +94,7 @@ function configure(dev: DevNode, body: Body): unknown {
   const blockMs = wholeIn(body, "blockMs", 0, DAY_MS);
   const solidLag = wholeIn(body, "solidLag", 0, 10_000);
   const seed = wholeIn(body, "seed", 0, Number.MAX_SAFE_INTEGER);
-  const faults = body.has("faults") ? readFaults(body.get("faults")) : null;
+  const faults = body.has("faults") ? readFaults(body.get("faults"), TRON_FAULTS) : null;
   if (seed !== null) dev.faults.seed(seed);
   if (faults !== null) dev.faults.replace(faults);
   dev.configure(blockMs, solidLag);
@@ -211,56 +210,4 @@ function addressIn(body: Body, name: string): HexAddress {
 
 function lifetimeIn(body: Body): number | undefined {
   return wholeIn(body, "expiresInMs", 1, DAY_MS) ?? undefined;
-}
-
-function flagIn(body: Body, name: string): boolean {
-  const value = body.get(name) ?? false;
-  if (typeof value === "boolean") return value;
-  throw new BadRequest(`${name} must be true or false: ${value}`);
-}
-
-function wholeIn(body: Body, name: string, least: number, most: number): number | null {
-  const value = body.get(name);
-  if (value === undefined || value === null) return null;
-  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) {
-    return value;
-  }
-  throw new BadRequest(`${name} must be a whole number from ${least} to ${most}: ${value}`);
-}
-
-/** A 256-bit number as decimal text. */
-function wordIn(body: Body, name: string, otherwise?: string): string {
-  const text = String(body.get(name) ?? otherwise ?? "");
-  if (/^\d{1,78}$/.test(text) && BigInt(text) < 1n << 256n) return BigInt(text).toString();
-  throw new BadRequest(`${name} must be a whole number as text: ${text}`);
-}
-
-/** `amount` as a count of the smallest unit; more decimals than the token has are refused. */
-function unitsIn(body: Body, decimals: number): bigint {
-  const text = String(body.get("amount") ?? "");
-  const match = /^(\d{1,30})(?:\.(\d+))?$/.exec(text);
-  const fraction = match?.[2] ?? "";
-  if (match === null || fraction.length > decimals) {
-    throw new BadRequest(`amount must be a decimal with at most ${decimals} decimals: ${text}`);
-  }
-  return BigInt(`${match[1]}${fraction.padEnd(decimals, "0")}`);
-}
-
-async function readBody(request: Request): Promise<Body> {
-  const text = await request.text();
-  if (text.trim() === "") return new Map();
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new BadRequest("the body must be JSON");
-  }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw new BadRequest("the body must be a JSON object");
-  }
-  return new Map(Object.entries(json));
-}
-
-function reply(json: unknown, status = 200): Response {
-  return Response.json(json, { status });
 }
