@@ -59,6 +59,7 @@ export class Engine {
   readonly #treasuries;
   readonly #sweepers;
   readonly #watchers;
+  readonly #headViews;
   readonly #liquidity = new HotLiquidity();
   readonly #signerOpen = new Map<Network, boolean>();
   readonly #provers: ReadonlyMap<Network, DepositProver>;
@@ -138,7 +139,7 @@ export class Engine {
         wake: wakeMerchant,
       }),
     ]));
-    this.#watchers = new Actors(watcherActors({
+    const { solid, head } = watcherActors({
       sql,
       chains,
       now,
@@ -152,7 +153,9 @@ export class Engine {
       nodes: (network) => this.nodes(network),
       views: (network) => pace(network).views,
       again: (network) => this.#watchers.tell(network, { type: "tick" }),
-    }));
+    });
+    this.#watchers = new Actors(solid);
+    this.#headViews = new Actors(head);
   }
 
   /**
@@ -202,6 +205,7 @@ export class Engine {
       treasuries: this.#treasuries.figures,
       sweepers: this.#sweepers?.figures ?? { active: 0, quarantined: 0 },
       watchers: this.#watchers.figures,
+      headViews: this.#headViews.figures,
     };
   }
 
@@ -212,7 +216,8 @@ export class Engine {
 
   /** Actors that have handled one message for longer than that, milliseconds. */
   busyFor(longerThanMs: number): readonly { readonly actor: string; readonly ms: number }[] {
-    const kinds = [this.#payments.actors, this.#treasuries, this.#sweepers, this.#watchers];
+    const { actors } = this.#payments;
+    const kinds = [actors, this.#treasuries, this.#sweepers, this.#watchers, this.#headViews];
     return kinds.flatMap((actors) =>
       (actors?.busyFor(longerThanMs) ?? []).map(({ id, ms }) => ({
         actor: `${actors?.kind.name}/${id}`,
@@ -238,6 +243,7 @@ export class Engine {
     this.#deps.webhooks.start();
     const poll = (network: Network) => {
       this.#watchers.tell(network, { type: "tick" });
+      this.#headViews.tell(network, { type: "tick" });
       this.#treasuries.tell(network, { type: "poll" });
       this.#sweepers?.tell(network, { type: "poll" });
     };
@@ -267,6 +273,7 @@ export class Engine {
     await this.#payments.stopTimers();
     await Promise.all([
       this.#watchers.stop(boundMs),
+      this.#headViews.stop(boundMs),
       this.#treasuries.stop(boundMs),
       this.#sweepers?.stop(boundMs),
       this.#payments.actors.stop(boundMs),

@@ -2,7 +2,7 @@ import type { Chain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
-import { LONGEST_REST_MS } from "../watcher/scan_memory.ts";
+import { LONGEST_REST_MS } from "../watcher/call_rests.ts";
 
 /** Tries for a comparison that may have been overtaken by a new block. */
 export const TRIES = 20;

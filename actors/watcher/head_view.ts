@@ -8,7 +8,7 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import type { Block, BlockRef } from "../../chains/chain.ts";
-import { type Cursor, storeHead } from "../../ledger/watcher/cursor.ts";
+import { type Cursor, readCursor, storeHead } from "../../ledger/watcher/cursor.ts";
 import { continues } from "./covered_heights.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import { blocksIn, type SeenBlock, type Watched } from "./scan_memory.ts";
@@ -26,14 +26,29 @@ const AGAIN_AT_ONCE = 5;
 /** Time for which nodes may say that the chain is shorter than what was seen, before they are right. */
 const SHORTER_MS = 60_000;
 
-/** Reads the blocks above the solid one that were not seen yet. */
-export async function viewHead(watched: Watched, solid: Cursor): Promise<void> {
+/** Goes on where the view was before its actor failed or the service ended. */
+export async function goOnFromHead({ sql, chain: { network }, memory }: Watched): Promise<void> {
+  await memory.unreadable.recall(sql, "head");
+  memory.head ??= await readCursor(sql, network, "head");
+}
+
+/**
+ * Reads the blocks above the solid one that were not seen yet.
+ *
+ * @param signal ends the look; what was read until then is kept
+ * @throws {ChainUnavailable} when no node answers
+ */
+export async function viewHead(watched: Watched, signal: AbortSignal): Promise<void> {
   const { sql, chain, memory } = watched;
-  const newest = await chain.head();
+  const solid = await readCursor(sql, chain.network, "solid");
+  // the scan decides where it all begins
+  if (solid === null) return;
+  const newest = await chain.head(signal);
+  memory.headReachedAt = memory.monotonic();
   const last = placeOf(watched, solid, newest);
-  if (last !== null) await readOn(watched, last, newest);
+  if (last !== null) await readOn(watched, last, newest, signal);
   await memory.unreadable.passed(sql, "head", solid.height);
-  await readPassed(watched);
+  await readPassed(watched, signal);
 }
 
 /** The block after which to go on; null: nothing to read now. */
@@ -66,13 +81,18 @@ function placeOf(
   return { height: newest.height - atOnce, hash: null };
 }
 
-async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Promise<void> {
+async function readOn(
+  watched: Watched,
+  from: SeenBlock,
+  newest: BlockRef,
+  signal: AbortSignal,
+): Promise<void> {
   const { sql, chain, memory } = watched;
   const { network } = chain;
   if (memory.unreadable.leavesAlone("head", from.height + 1)) return;
   const blocks: Block[] = [];
   let next: SeenBlock | null = from;
-  for await (const answer of chain.blocks(from.height + 1, newest.height, "head")) {
+  for await (const answer of chain.blocks(from.height + 1, newest.height, "head", signal)) {
     if (answer.kind !== "block") {
       // a node that boasts of blocks it does not have moves nothing: the view stays where it was
       if (from.hash === null && from !== memory.head && blocks.length === 0) return;
@@ -99,13 +119,13 @@ async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Prom
 }
 
 /** Asks again for blocks that the view has passed. */
-async function readPassed(watched: Watched): Promise<void> {
+async function readPassed(watched: Watched, signal: AbortSignal): Promise<void> {
   const { sql, chain, memory: { unreadable, head } } = watched;
   const passed = unreadable.all.filter(({ view, height }) =>
     view === "head" && height <= (head?.height ?? 0) && !unreadable.leavesAlone(view, height)
   );
   for (const { height } of passed.slice(0, AGAIN_AT_ONCE)) {
-    const answer = await chain.block(height, "head");
+    const answer = await chain.block(height, "head", signal);
     if (answer.kind === "block") await see(watched, [answer.block]);
     else await unreadable.retryLater(sql, "head", answer);
   }

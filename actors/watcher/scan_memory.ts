@@ -1,8 +1,8 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
-import type { NodeState } from "../../chains/node_state.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
+import { CallRests } from "./call_rests.ts";
 import { UnreadableBlocks } from "./unreadable_blocks.ts";
 
 /** State of a network's scan, for health, metrics and operators. */
@@ -14,8 +14,10 @@ export interface WatcherStatus {
   readonly readSolidTime: number;
   /** Height of the newest block that was seen; it may still change. */
   readonly readHead: number;
-  /** Last time that the chain was reached, milliseconds of the monotonic clock; 0: never. */
+  /** Last time that the chain's solid blocks were reached, milliseconds of the monotonic clock; 0: never. */
   readonly reachedAt: number;
+  /** The same of its newest blocks; null: they are not looked at. */
+  readonly headReachedAt: number | null;
   /** Blocks read since the start. */
   readonly blocksRead: number;
   /** Set while many blocks are left to read. */
@@ -24,7 +26,7 @@ export interface WatcherStatus {
   readonly stopped: string | null;
   /** Blocks that no node gives whole. */
   readonly unreadable: readonly UnreadableBlock[];
-  /** Time for which the scan rests between two polls so that nodes' calls last the day, milliseconds. */
+  /** Time for which both views rest so that nodes' calls last the day, milliseconds. */
   readonly restMs: number;
 }
 
@@ -130,8 +132,10 @@ export interface SeenBlock {
 const KEPT_MS = 10 * 60_000;
 
 /**
- * Memory of a scan besides its rows. It is kept while its actor is reloaded; nothing that moves money
- * rests on it. Fields that {@linkcode WatcherStatus} has too mean the same there.
+ * Memory of a network's two views besides their rows. It is kept while their actors are reloaded;
+ * nothing that moves money rests on it. Each view writes what is its own: the scan all that it has
+ * read and why it stands, the head view its last block; both count their calls in the same rests.
+ * Fields that {@linkcode WatcherStatus} has too mean the same there.
  */
 export class ScanMemory {
   readonly progress: ScanProgress;
@@ -142,11 +146,10 @@ export class ScanMemory {
   readSolid = 0;
   readSolidTime = 0;
   reachedAt = 0;
+  headReachedAt: number | null = 0;
   blocksRead = 0;
   stopped: string | null = null;
-  restMs = 0;
-  /** Milliseconds of the monotonic clock. */
-  restsUntil = 0;
+  readonly rests: CallRests;
   /** Time of the monotonic clock from which on each view is looked at again. */
   readonly dueAt = { head: -Infinity, solid: -Infinity };
   /** Head's last block; null: it is seen again from the solid block up. */
@@ -157,22 +160,24 @@ export class ScanMemory {
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(chain: ScannedChain, readonly monotonic: () => number) {
     this.progress = new ScanProgress(chain, monotonic);
+    this.rests = new CallRests(monotonic);
     this.unreadable = new UnreadableBlocks(chain.network, monotonic);
   }
 
   get status(): WatcherStatus {
-    const { chainSolid, readSolid, readSolidTime, reachedAt, blocksRead, stopped, restMs } = this;
+    const { chainSolid, readSolid, readSolidTime, blocksRead, stopped } = this;
     return {
       chainSolid,
       readSolid,
       readSolidTime,
       readHead: Math.max(readSolid, this.head?.height ?? 0),
-      reachedAt,
+      reachedAt: this.reachedAt,
+      headReachedAt: this.headReachedAt,
       blocksRead,
       catchUp: this.progress.state,
       stopped,
       unreadable: this.unreadable.all,
-      restMs,
+      restMs: this.rests.ms,
     };
   }
 
@@ -184,52 +189,4 @@ export class ScanMemory {
     this.chainSolid = Math.max(height, this.readSolid);
     this.#chainSolidAt = now;
   }
-}
-
-/** Part of a day's calls that is kept for payouts and for what people ask. */
-const KEPT_FOR_OTHERS = 0.1;
-/** Part of a day's calls down to which catching up is not slowed. */
-const FREE_DOWN_TO = 0.25;
-/** The longest rest: a budget that is used up slows the scan and never ends it. */
-export const LONGEST_REST_MS = 60_000;
-const DAY_MS = 24 * 3_600_000;
-
-/** Number of calls left today; null where some node has no bound. */
-export interface CallsLeft {
-  readonly left: number;
-  readonly limit: number;
-}
-
-/** Adds up the calls that the nodes of a network are still good for today: they stand in for each other. */
-export function callsLeft(nodes: readonly NodeState[]): CallsLeft | null {
-  let left = 0;
-  let limit = 0;
-  for (const { dailyCalls, callsToday } of nodes) {
-    if (dailyCalls === null) return null;
-    left += Math.max(0, dailyCalls - callsToday);
-    limit += dailyCalls;
-  }
-  return limit === 0 ? null : { left, limit };
-}
-
-/**
- * Time to rest after a poll of the chain, so that what is left of today's calls lasts until
- * midnight (UTC), when providers begin to count anew.
- *
- * @param used calls of that poll
- * @param catchingUp whether many blocks are left: then half-used budgets may be used faster
- * @param now Unix milliseconds
- */
-export function restAfter(
-  calls: CallsLeft | null,
-  used: number,
-  catchingUp: boolean,
-  now: number,
-): number {
-  if (calls === null || used === 0) return 0;
-  if (catchingUp && calls.left > calls.limit * FREE_DOWN_TO) return 0;
-  const untilMidnight = DAY_MS - now % DAY_MS;
-  const usable = calls.left - calls.limit * KEPT_FOR_OTHERS * (untilMidnight / DAY_MS);
-  if (usable <= used) return LONGEST_REST_MS;
-  return Math.min(LONGEST_REST_MS, used * untilMidnight / usable);
 }

@@ -45,10 +45,11 @@ export class UnreadableBlocks {
     return this.#all;
   }
 
-  /** Reads the rows. */
-  async recall(sql: Sql): Promise<void> {
-    const rows = await listUnreadable(sql, this.#network);
-    this.#all = rows.filter(({ view }) => view !== "again").map((row) => this.#waiting(row));
+  /** Reads the rows of one view; what the other one has learned meanwhile stays. */
+  async recall(sql: Sql, view: Finality): Promise<void> {
+    const rows = (await listUnreadable(sql, this.#network)).filter((row) => row.view === view);
+    const others = this.#all.filter((block) => block.view !== view);
+    this.#all = [...others, ...rows.map((row) => this.#waiting(row))];
   }
 
   /** True where it is too early to ask again for the block of a view at a height. */

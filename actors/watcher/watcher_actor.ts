@@ -1,7 +1,8 @@
 /**
- * One actor per network that reads its blocks. Two cursors: `head` only says what was seen, `solid`
- * alone moves money. What a block says is written to the merchants' inboxes first, then the cursor
- * moves; after a crash in between the same rows are written again and change nothing.
+ * Two actors per network that read its blocks, one for each view: a node that is slow or silent for one
+ * view delays the other by nothing. `solid` alone moves money, `head` only says what was seen. What
+ * a block says is written to the merchants' inboxes first, then the cursor moves; after a crash in
+ * between the same rows are written again and change nothing.
  *
  * @module
  */
@@ -10,24 +11,18 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Chain, Finality } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { type Cursor, readCursor, storeContracts } from "../../ledger/watcher/cursor.ts";
+import { storeContracts } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
-import { viewHead } from "./head_view.ts";
-import {
-  callsLeft,
-  restAfter,
-  ScanMemory,
-  type Watched,
-  type WatcherStatus,
-} from "./scan_memory.ts";
+import { callsLeft, LONG_REST_MS } from "./call_rests.ts";
+import { goOnFromHead, viewHead } from "./head_view.ts";
+import { ScanMemory, type Watched, type WatcherStatus } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
-
-/** A rest from which on the operator learns that calls run low. */
-export const LONG_REST_MS = 15_000;
 
 /** A poll may come by so much before a view is due, as timers are not exact. */
 const EARLY_MS = 250;
+/** Time that one look may take, milliseconds; what it has read until then is kept. */
+const LOOK_MS: Readonly<Record<Finality, number>> = { head: 30_000, solid: 150_000 };
 
 /** Pauses between two looks at the views of a chain, milliseconds. */
 export interface ViewPace {
@@ -44,7 +39,7 @@ export interface WatcherMessage {
 /** Dependencies of watchers. */
 export interface WatcherDeps extends Pick<Watched, "sql" | "wakeMerchants"> {
   readonly chains: ReadonlyMap<Network, Chain>;
-  /** Pace of the views of a network; without one both are looked at by every message. */
+  /** Pace of the views of a network; without one each is looked at by every message. */
   readonly views?: (network: Network) => ViewPace | undefined;
   /** State of the nodes of a network; empty where it is not counted. */
   readonly nodes: (network: Network) => readonly NodeState[];
@@ -55,16 +50,36 @@ export interface WatcherDeps extends Pick<Watched, "sql" | "wakeMerchants"> {
   /** Called when the solid cursor has moved. */
   readonly onSolid: (network: Network) => void;
   readonly onStatus: (network: Network, status: WatcherStatus) => void;
-  /** Asks for another turn at once: there is more to read. */
+  /** Asks for another turn of the scan at once: there is more to read. */
   readonly again: (network: Network) => void;
 }
 
-/** The kind of actor that reads one network each. */
-export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
+/** The kinds of actors that read one network each; they share what they know of it. */
+export interface WatcherKinds {
+  /** Reads what can never change. */
+  readonly solid: ActorKind<WatcherMessage>;
+  /** Sees what may still change. */
+  readonly head: ActorKind<WatcherMessage>;
+}
+
+/** Makes the kinds of actors that read networks. */
+export function watcherActors(deps: WatcherDeps): WatcherKinds {
   const memories = new Map<Network, ScanMemory>();
+  const { sql, wakeMerchants, monotonic = () => performance.now() } = deps;
   const chainOf = (id: string) => [...deps.chains.values()].find(({ network }) => network === id);
-  return {
-    name: "watcher",
+  const watched = (id: string): Watched => {
+    const chain = chainOf(id);
+    if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
+    const memory = memories.get(chain.network) ?? new ScanMemory(chain, monotonic);
+    memories.set(chain.network, memory);
+    return { sql, chain, memory, wakeMerchants };
+  };
+  const kind = (
+    name: string,
+    activate: (watched: Watched) => Promise<Look>,
+    view: Finality,
+  ): ActorKind<WatcherMessage> => ({
+    name,
     // one more poll after the present one is all there is to ask for
     mailboxCapacity: 1,
     idleMs: null,
@@ -77,92 +92,89 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
       return rests.length === 0 ? 0 : Math.min(...rests);
     },
     activate: async (id) => {
-      const chain = chainOf(id);
-      if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
-      const { network, capabilities: { contracts } } = chain;
-      const { sql, monotonic = () => performance.now() } = deps;
-      const memory = memories.get(network) ?? new ScanMemory(chain, monotonic);
-      memories.set(network, memory);
-      await memory.unreadable.recall(sql);
-      if (contracts !== undefined) await storeContracts(sql, network, contracts);
-      // the view goes on where it was before the service ended
-      memory.head ??= await readCursor(sql, network, "head");
-      return new WatcherActor(chain, deps, memory);
+      const one = watched(id);
+      return new ViewActor(view, one, deps, await activate(one));
     },
+  });
+  return {
+    solid: kind("watcher", (watched) => openScan(watched, deps), "solid"),
+    head: kind("head_view", (watched) => openHeadView(watched, deps), "head"),
   };
 }
 
-class WatcherActor implements Actor<WatcherMessage> {
-  readonly #deps: WatcherDeps;
-  readonly #watched: Watched;
+/** One look at a view. @returns milliseconds after which the next one is due */
+type Look = (signal: AbortSignal) => Promise<number>;
 
-  constructor(chain: Chain, deps: WatcherDeps, memory: ScanMemory) {
-    const { sql, wakeMerchants } = deps;
+async function openScan(watched: Watched, deps: WatcherDeps): Promise<Look> {
+  const { sql, chain: { network, capabilities: { contracts } }, memory } = watched;
+  await memory.unreadable.recall(sql, "solid");
+  if (contracts !== undefined) await storeContracts(sql, network, contracts);
+  const onSolid = () => {
+    reportStatus(watched, deps);
+    deps.onSolid(network);
+  };
+  return async (signal) => {
+    const { hasMore } = await scanSolid({ ...watched, onSolid }, signal);
+    if (hasMore) deps.again(network);
+    // what is left to read is due at once
+    return hasMore ? -Infinity : deps.views?.(network)?.solidMs ?? 0;
+  };
+}
+
+async function openHeadView(watched: Watched, deps: WatcherDeps): Promise<Look> {
+  const { chain: { network } } = watched;
+  await goOnFromHead(watched);
+  return async (signal) => {
+    await viewHead(watched, signal);
+    return deps.views?.(network)?.headMs ?? 0;
+  };
+}
+
+/** Reports what is known, once the scan has reached the chain. */
+function reportStatus({ chain, memory }: Watched, { onStatus }: WatcherDeps): void {
+  if (memory.reachedAt > 0) onStatus(chain.network, memory.status);
+}
+
+/** Reads one view of one network, when it is due and calls are left. */
+class ViewActor implements Actor<WatcherMessage> {
+  readonly #view: Finality;
+  readonly #watched: Watched;
+  readonly #deps: WatcherDeps;
+  readonly #look: Look;
+
+  constructor(view: Finality, watched: Watched, deps: WatcherDeps, look: Look) {
+    this.#view = view;
+    this.#watched = watched;
     this.#deps = deps;
-    this.#watched = { sql, chain, memory, wakeMerchants };
+    this.#look = look;
   }
 
   async receive(_message: WatcherMessage): Promise<void> {
-    const { memory } = this.#watched;
-    if (memory.monotonic() < memory.restsUntil) return;
-    const before = this.#callsToday();
+    const { memory, chain: { network } } = this.#watched;
+    const { rests, dueAt } = memory;
+    const at = memory.monotonic();
+    if (this.#isLeftOut() || rests.isOn || at < dueAt[this.#view] - EARLY_MS) return;
+    const nodes = () => this.#deps.nodes(network);
+    rests.begin(nodes());
+    const ended = new AbortController();
+    const deadline = setTimeout(() => ended.abort(), LOOK_MS[this.#view]);
     try {
-      await this.#poll();
+      dueAt[this.#view] = at + await this.#look(ended.signal);
     } finally {
-      this.#rest(Math.max(0, this.#callsToday() - before));
-      if (memory.reachedAt > 0) this.#reportStatus();
+      clearTimeout(deadline);
+      const isLow = rests.end(nodes(), memory.progress.state !== null, this.#deps.now());
+      const seconds = Math.round(rests.ms / 1_000);
+      if (isLow) logEvent("chain.slowed", { network, seconds, ...callsLeft(nodes()) });
+      reportStatus(this.#watched, this.#deps);
     }
   }
 
-  async #poll(): Promise<void> {
-    const { chain: { network }, memory } = this.#watched;
-    const onSolid = () => {
-      this.#reportStatus();
-      this.#deps.onSolid(network);
-    };
-    const { headMs = 0, solidMs = 0 } = this.#deps.views?.(network) ?? {};
-    const now = memory.monotonic();
-    let cursor: Cursor | null = null;
-    if (this.#isDue("solid", now)) {
-      const scanned = await scanSolid({ ...this.#watched, onSolid });
-      const { hasMore } = scanned;
-      cursor = scanned.cursor;
-      // what is left to read is due at once
-      memory.dueAt.solid = hasMore ? -Infinity : now + solidMs;
-      if (hasMore) this.#deps.again(network);
-    }
-    // with calls running out, what only informs goes first
-    if (headMs === null || !this.#isDue("head", now) || memory.restMs >= LONG_REST_MS) return;
-    cursor ??= await readCursor(this.#watched.sql, network, "solid");
-    if (cursor === null) return;
-    await viewHead(this.#watched, cursor);
-    memory.dueAt.head = now + headMs;
-  }
-
-  #isDue(view: Finality, now: number): boolean {
-    return now >= this.#watched.memory.dueAt[view] - EARLY_MS;
-  }
-
-  #reportStatus(): void {
-    const { chain, memory } = this.#watched;
-    this.#deps.onStatus(chain.network, memory.status);
-  }
-
-  #callsToday(): number {
-    const nodes = this.#deps.nodes(this.#watched.chain.network);
-    return nodes.reduce((sum, node) => sum + node.callsToday, 0);
-  }
-
-  /** Spreads what is left of today's calls over what is left of the day. */
-  #rest(used: number): void {
-    const { nodes, now } = this.#deps;
-    const { chain: { network }, memory } = this.#watched;
-    const calls = callsLeft(nodes(network));
-    const rest = restAfter(calls, used, memory.progress.state !== null, now());
-    if (rest >= LONG_REST_MS && memory.restMs < LONG_REST_MS) {
-      logEvent("chain.slowed", { network, seconds: Math.round(rest / 1_000), ...calls });
-    }
-    memory.restMs = rest;
-    memory.restsUntil = memory.monotonic() + rest;
+  /** With calls running out, what only informs goes first; where finality is faster than a look, it is never seen. */
+  #isLeftOut(): boolean {
+    if (this.#view === "solid") return false;
+    const { memory, chain: { network } } = this.#watched;
+    const isSeen = this.#deps.views?.(network)?.headMs !== null;
+    if (!isSeen) memory.headReachedAt = null;
+    return !isSeen || memory.rests.ms >= LONG_REST_MS;
   }
 }

@@ -189,7 +189,13 @@ export const METRICS = {
   engine_chain_reached_age_seconds: [
     "gauge",
     ["network"],
-    "Since any node of the network was last reached",
+    "Since any node of the network last answered for its solid blocks",
+    NODES,
+  ],
+  engine_chain_head_reached_age_seconds: [
+    "gauge",
+    ["network"],
+    "The same for its newest blocks, which are asked for apart; none where they are not looked at",
     NODES,
   ],
   engine_chain_lag_blocks: [

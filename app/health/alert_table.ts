@@ -120,6 +120,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "Deposits are not seen, payouts wait: EngineChainBlind pages for it",
     NIGHT,
   ],
+  chain_head_unreached: [
+    "ticket",
+    "5m",
+    "The newest blocks of a network cannot be reached",
+    "Payments show when they are final, not at once",
+    NIGHT,
+  ],
   chain_lag: ["page", "5m", "The scan of a network is behind", "Deposits are credited late", NIGHT],
   chain_stopped: [
     "page",

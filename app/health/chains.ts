@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import { lagOf } from "../../actors/watcher/scan_memory.ts";
-import { LONG_REST_MS } from "../../actors/watcher/watcher_actor.ts";
+import { LONG_REST_MS } from "../../actors/watcher/call_rests.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -38,6 +38,12 @@ export function chainReasons(
   }
   if (monotonic - status.reachedAt > SILENT_MS + status.restMs) {
     reasons.push(`${network} cannot be reached`);
+  }
+  const { headReachedAt, restMs } = status;
+  // with calls running out it is left alone on purpose, and that is said below
+  const isHeadSeen = headReachedAt !== null && restMs < LONG_REST_MS;
+  if (isHeadSeen && monotonic - headReachedAt > SILENT_MS + restMs) {
+    reasons.push(`${network}'s newest blocks cannot be reached`);
   }
   if (status.stopped !== null) reasons.push(`${network} is read no further: ${status.stopped}`);
   const stuck = status.unreadable.find(({ view, since }) =>
@@ -84,14 +90,17 @@ export function registerChainMetrics(
   // a network that was never reached is as far behind as this process is old
   const ages = () =>
     engine.networks.map((network) => {
-      const { readSolidTime = 0, reachedAt = 0 } = engine.watched.get(network) ?? {};
+      const { readSolidTime = 0, reachedAt = 0, headReachedAt = 0 } = engine.watched.get(network) ??
+        {};
       const read = readSolidTime === 0 ? since : readSolidTime;
-      const reached = reachedAt === 0 ? sinceMonotonic : reachedAt;
-      return [network, { readMs: now() - read, reachedMs: monotonic() - reached }] as const;
+      const age = (at: number) => Math.max(0, monotonic() - (at === 0 ? sinceMonotonic : at));
+      const headMs = headReachedAt === null ? null : age(headReachedAt);
+      return [network, { readMs: now() - read, reachedMs: age(reachedAt), headMs }] as const;
     });
   registerFigures(registry, ages, {
     engine_chain_lag_seconds: ({ readMs }) => Math.max(0, readMs) / 1_000,
-    engine_chain_reached_age_seconds: ({ reachedMs }) => Math.max(0, reachedMs) / 1_000,
+    engine_chain_reached_age_seconds: ({ reachedMs }) => reachedMs / 1_000,
+    engine_chain_head_reached_age_seconds: ({ headMs }) => headMs === null ? null : headMs / 1_000,
   });
   registerFigures(registry, () => engine.watched, {
     engine_chain_lag_blocks: lagOf,

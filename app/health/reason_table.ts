@@ -16,6 +16,7 @@ const KINDS = {
   audit_held: /^commands that are audited are refused/,
   rows_held: / for a row that another transaction holds$/,
   signer: /^payouts wait: | payouts cannot be signed$/,
+  chain_head_unreached: /'s newest blocks cannot be reached$/,
   chain_unreached: / was not reached yet$| cannot be reached$/,
   chain_lag: / is \d+ s behind, \d+ blocks$/,
   chain_stopped: / is read no further: /,

@@ -51,8 +51,8 @@ export function registerWorkMetrics(
     engine_kept_times_bounded_total: () => engine.timeFigures.boundedTimes,
   });
   const byActor = () => {
-    const { payments, sweepers, treasuries, watchers } = engine.figures;
-    return Object.entries({ payments, sweepers, treasuries, watchers });
+    const { payments, sweepers, treasuries, watchers, headViews } = engine.figures;
+    return Object.entries({ payments, sweepers, treasuries, watchers, headViews });
   };
   registerFigures(registry, byActor, {
     engine_actor_quarantined_messages_total: ({ quarantined }) => quarantined,

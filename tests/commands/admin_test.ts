@@ -244,6 +244,7 @@ test("a network whose nodes are silent is not shown as read to its end, and they
     readSolidTime: Date.now(),
     readHead: 1_219,
     reachedAt: performance.now() - silentMs,
+    headReachedAt: null,
     blocksRead: 10,
     catchUp: null,
     stopped: null,

@@ -33,7 +33,14 @@ Deno.test("metrics count batches given up, messages quarantined and merchants pa
   const registry = new Registry();
   const none = { active: 0, quarantined: 0 };
   const engine = {
-    figures: { journal: FIGURES, payments: none, treasuries: none, sweepers: none, watchers: none },
+    figures: {
+      journal: FIGURES,
+      payments: none,
+      treasuries: none,
+      sweepers: none,
+      watchers: none,
+      headViews: none,
+    },
     busyFor: () => [],
     periodic: [],
     timeFigures: { brokenTimers: 0, boundedTimes: 0 },

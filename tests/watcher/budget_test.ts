@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { callsLeft, restAfter } from "../../actors/watcher/scan_memory.ts";
+import { callsLeft, restAfter } from "../../actors/watcher/call_rests.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import { CallMeter } from "../../chains/nodes/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
@@ -121,11 +121,12 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   await using database = await testDatabase();
   const { sql } = database;
   let calls = 99_000;
+  let cost = 0;
   let heads = 0;
   const solid = PAPER_BLOCK;
   const chain = paperChain("TRX", {
     solid: () => {
-      calls += 50;
+      calls += cost;
       return Promise.resolve(solid);
     },
     head: () => {
@@ -143,6 +144,9 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   };
   const watcher = watch(sql, () => ({ ...chain, nodes }));
   watcher.clock = MIDNIGHT + 6 * 3_600_000;
+  await watcher.look();
+  assertEquals([heads, watcher.status().restMs], [1, 0]);
+  cost = 50;
   await watcher.look();
   assertEquals([heads, watcher.status().restMs], [1, 60_000]);
   await watcher.look();

@@ -26,7 +26,7 @@ test("the scan is back when the first of its nodes may be asked, before those wh
       onSolid: () => {},
       onStatus: () => {},
       again: () => {},
-    }).coolDownMs?.(chain.network);
+    }).solid.coolDownMs?.(chain.network);
   assertEquals(restOf([cooling(30_000), cooling(4_000)]), 4_000);
   assertEquals(restOf([cooling(30_000), cooling(0)]), 0);
   assertEquals(restOf([]), 0);

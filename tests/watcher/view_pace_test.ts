@@ -27,7 +27,7 @@ test("head and solid blocks are looked at each at a pace of its own, and a head 
     };
     const chain = paperChain("TRX", { head: () => look("head"), solid: () => look("solid") });
     let clock = 1_000_000;
-    const watcher = await watcherActors({
+    const kinds = watcherActors({
       sql,
       chains: new Map([[chain.network, chain]]),
       views: () => views,
@@ -38,9 +38,12 @@ test("head and solid blocks are looked at each at a pace of its own, and a head 
       onSolid: () => {},
       onStatus: () => {},
       again: () => {},
-    }).activate(chain.network);
+    });
+    const scan = await kinds.solid.activate(chain.network);
+    const headView = await kinds.head.activate(chain.network);
     for (let passed = 0; passed <= MINUTE; passed += everyMs) {
-      await watcher.receive({ type: "tick" });
+      await scan.receive({ type: "tick" });
+      await headView.receive({ type: "tick" });
       clock += everyMs;
     }
     assertEquals(looks, { head: heads, solid: solids }, JSON.stringify(views));

@@ -99,7 +99,7 @@ function wake(merchantIds: ReadonlySet<string>): void {
 }
 
 let again = false;
-const watcher = await watcherActors({
+const kinds = watcherActors({
   sql,
   chains: new Map([["TRX", chain]]),
   nodes: () => [],
@@ -108,7 +108,8 @@ const watcher = await watcherActors({
   onSolid: () => {},
   onStatus: (_network, { readSolid }) => height = readSolid,
   again: () => again = true,
-}).activate("TRX");
+});
+const watcher = await kinds.solid.activate("TRX");
 let height = FIRST_HEIGHT + args.skip;
 
 /** Reads up to a height and waits until everything that was found is booked. */

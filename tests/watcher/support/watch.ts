@@ -61,7 +61,7 @@ export interface Watch {
   pass(ms: number): void;
   /** As last told. */
   status(): WatcherStatus;
-  /** One look at the chain; a failure of the chain is thrown. */
+  /** One look at the chain, at its solid blocks first; a failure of the chain is thrown. */
   look(): Promise<void>;
   /** Looks until nothing more is asked for at once. */
   lookOn(): Promise<void>;
@@ -74,10 +74,10 @@ export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watc
   const journal = openJournal(sql);
   let status: WatcherStatus | null = null;
   let again = false;
-  let actor: Promise<Actor<WatcherMessage>> | null = null;
+  let actors: Promise<readonly Actor<WatcherMessage>[]> | null = null;
   const activate = () => {
     const chain = chainOf();
-    return watcherActors({
+    const { solid, head } = watcherActors({
       sql,
       chains: new Map([["TRX", chain]]),
       nodes: () => chain.nodes?.states ?? [],
@@ -89,7 +89,8 @@ export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watc
       onSolid: () => {},
       onStatus: (_network, told) => status = told,
       again: () => again = true,
-    }).activate("TRX");
+    });
+    return Promise.all([solid.activate("TRX"), head.activate("TRX")]);
   };
   const self: Watch = {
     journal,
@@ -105,12 +106,12 @@ export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watc
     },
     look: async () => {
       again = false;
-      await (await (actor ??= activate())).receive({ type: "tick" });
+      for (const actor of await (actors ??= activate())) await actor.receive({ type: "tick" });
     },
     lookOn: async () => {
       do await self.look(); while (again);
     },
-    restart: () => actor = null,
+    restart: () => actors = null,
   };
   return self;
 }
