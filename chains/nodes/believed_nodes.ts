@@ -27,12 +27,23 @@ export type BlockAt = (
   signal: AbortSignal,
 ) => Promise<BlockRef | null>;
 
+/**
+ * Asks a node what else it says of its chain than its first block, such as the chain's number.
+ *
+ * @throws {WrongChainNode} when it is of another chain
+ * @throws {ChainUnavailable} when it does not answer
+ */
+export type RequireIdentity = (node: ChainNode, signal: AbortSignal) => Promise<void>;
+
 /** The chain that all nodes of a network must be of. */
 export class ChainIdentity {
   #genesis: string | null = null;
 
-  /** @param blockAt the dialect of the network's nodes */
-  constructor(readonly blockAt: BlockAt) {}
+  /**
+   * @param blockAt the dialect of the network's nodes
+   * @param requireMore asked besides; absent where the first block says all
+   */
+  constructor(readonly blockAt: BlockAt, readonly requireMore?: RequireIdentity) {}
 
   /** Id of the first block; null while no node has said it. */
   get genesis(): string | null {
@@ -45,12 +56,14 @@ export class ChainIdentity {
   }
 
   /**
-   * Asks a node for the first block. The first answer names the chain, where nothing else has.
+   * Asks a node for the first block, and what its dialect has besides. The first answer names the
+   * chain, where nothing else has.
    *
    * @throws {WrongChainNode} when it is of another chain
    * @throws {ChainUnavailable} when it does not answer
    */
   async require(node: ChainNode, signal: AbortSignal): Promise<void> {
+    await this.requireMore?.(node, signal);
     const first = await readBlockAt(this.blockAt, node, 0, "head", signal);
     if (first === null) return;
     this.#genesis ??= first.hash;

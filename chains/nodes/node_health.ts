@@ -20,6 +20,10 @@ const LONGEST_COOLDOWN_MS = 5_000;
 const LONGEST_RATE_LIMIT_MS = 30_000;
 /** Pause of a node that is of another chain: only its operator can change that. */
 const WRONG_CHAIN_MS = 60_000;
+/** Pause after which a node that is believed is asked again which chain it is of: another may stand behind its address by now. */
+const IDENTITY_MS = 5 * 60_000;
+/** The same after such a question that it did not answer. */
+const UNANSWERED_MS = 60_000;
 /** Different calls that fail one after the other, none answered between them, are no longer the calls' fault. */
 const CALLS_IN_A_ROW = 3;
 
@@ -27,10 +31,13 @@ const CALLS_IN_A_ROW = 3;
 export class NodeHealth {
   readonly #node: ChainNode;
   readonly #identity: ChainIdentity | null;
+  readonly #monotonic: () => number;
   #failures = 0;
   #coolUntil = 0;
   /** True where it was found to be of the right chain since it last failed. */
   #admitted: boolean;
+  /** Time from which on it is asked again which chain it is of. */
+  #askAgainAt: number;
   /** Asked as well before it is believed, since it was found on another branch. */
   #proof: ((signal: AbortSignal) => Promise<void>) | null = null;
   #isOfWrongChain = false;
@@ -38,20 +45,30 @@ export class NodeHealth {
   /** Calls that failed since it last answered one. */
   readonly #troubled = new Set<string>();
 
-  /** @param identity checked before the node is first believed, and again after each failure; null: never */
-  constructor(node: ChainNode, identity: ChainIdentity | null) {
+  /**
+   * @param identity checked before the node is first believed, after each failure and every few
+   *   minutes; null: never
+   * @param monotonic milliseconds of a clock that is never set
+   */
+  constructor(
+    node: ChainNode,
+    identity: ChainIdentity | null,
+    monotonic: () => number = () => performance.now(),
+  ) {
     this.#node = node;
     this.#identity = identity;
+    this.#monotonic = monotonic;
     this.#admitted = identity === null;
+    this.#askAgainAt = Infinity;
   }
 
   get isCooling(): boolean {
-    return this.#coolUntil > performance.now() || this.#node.suspendedMs > 0;
+    return this.#coolUntil > this.#monotonic() || this.#node.suspendedMs > 0;
   }
 
   get state(): NodeState {
     const node = this.#node;
-    const cooling = this.#coolUntil - performance.now();
+    const cooling = this.#coolUntil - this.#monotonic();
     const coolDownMs = Math.max(0, Math.ceil(cooling), node.suspendedMs);
     return {
       name: node.label,
@@ -80,12 +97,30 @@ export class NodeHealth {
 
   /** Makes sure that the node is of the right chain. @throws {ChainUnavailable} when it is not, or does not answer */
   async admit(signal: AbortSignal): Promise<void> {
-    if (this.#admitted) return;
+    if (this.#admitted) return await this.#askAgain(signal);
     await this.#identity?.require(this.#node, signal);
     await this.#proof?.(signal);
     this.#admitted = true;
     this.#proof = null;
     this.#isOfWrongChain = false;
+    if (this.#identity !== null) this.#askAgainAt = this.#monotonic() + IDENTITY_MS;
+  }
+
+  /**
+   * Asks a node that is believed once more, when it is time. Others believe it meanwhile; one that does
+   * not answer this has not changed, and whether it answers at all shows by what it is read for.
+   */
+  async #askAgain(signal: AbortSignal): Promise<void> {
+    const now = this.#monotonic();
+    if (now < this.#askAgainAt) return;
+    this.#askAgainAt = now + UNANSWERED_MS;
+    try {
+      await this.#identity?.require(this.#node, signal);
+      this.#askAgainAt = now + IDENTITY_MS;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable) || error instanceof WrongChainNode) throw error;
+      logEvent("node.call_failed", { node: this.#node.label, reason: error.message });
+    }
   }
 
   succeeded(): void {
@@ -135,18 +170,18 @@ export class NodeHealth {
   #coolDown(error: ChainUnavailable): void {
     const isOfWrongChain = error instanceof WrongChainNode;
     // Several reads that were under way fail together; together they are one failure.
-    if (this.#coolUntil > performance.now() && !isOfWrongChain) return;
+    if (this.#coolUntil > this.#monotonic() && !isOfWrongChain) return;
     this.#failures += 1;
     this.#failure = error.message;
     this.#admitted = this.#identity === null && this.#proof === null;
     if (isOfWrongChain) {
       if (!this.#isOfWrongChain) logEvent("node.wrong_chain", { reason: error.message });
       this.#isOfWrongChain = true;
-      this.#coolUntil = performance.now() + WRONG_CHAIN_MS;
+      this.#coolUntil = this.#monotonic() + WRONG_CHAIN_MS;
       return;
     }
     const pause = pauseAfter(error, this.#failures);
-    this.#coolUntil = performance.now() + pause;
+    this.#coolUntil = this.#monotonic() + pause;
     logEvent("node.failed", {
       node: this.#node.label,
       category: error.category,

@@ -6,7 +6,12 @@
 
 import { ChainUnavailable, type Checkpoint, NotOurChain } from "../chain.ts";
 import type { NetworkNodes, NodeState } from "../node_state.ts";
-import { type BlockAt, ChainIdentity, hasCheckpoint } from "./believed_nodes.ts";
+import {
+  type BlockAt,
+  ChainIdentity,
+  hasCheckpoint,
+  type RequireIdentity,
+} from "./believed_nodes.ts";
 import { Deadline } from "./deadline.ts";
 import type { ChainNode } from "./node.ts";
 import { WrongChainNode } from "./node_failures.ts";
@@ -33,6 +38,10 @@ export interface PoolOptions {
   readonly blockAt: BlockAt;
   /** True if nodes are asked for the chain's first block before they are believed; default not. */
   readonly checksIdentity?: boolean;
+  /** Asked of nodes with their first block; see {@linkcode RequireIdentity}. */
+  readonly requireIdentity?: RequireIdentity;
+  /** Milliseconds of a clock that is never set; default `performance.now`. */
+  readonly monotonic?: () => number;
 }
 
 /** The nodes of a network. */
@@ -46,15 +55,19 @@ export class NodePool implements NetworkNodes {
   /** @param nodes in the order of preference */
   constructor(
     readonly nodes: readonly ChainNode[],
-    { totalTimeoutMs, blockAt, checksIdentity = false }: PoolOptions,
+    options: PoolOptions,
   ) {
+    const { totalTimeoutMs, blockAt, checksIdentity = false, requireIdentity } = options;
     this.blockAt = blockAt;
     this.meters = new Map(nodes.map((node) => [node.label, node.meter]));
     this.#totalTimeoutMs = totalTimeoutMs;
-    const identity = new ChainIdentity(blockAt);
+    const identity = new ChainIdentity(blockAt, requireIdentity);
     this.#identity = identity;
     this.#health = new Map(
-      nodes.map((node) => [node, new NodeHealth(node, checksIdentity ? identity : null)]),
+      nodes.map((node) => [
+        node,
+        new NodeHealth(node, checksIdentity ? identity : null, options.monotonic),
+      ]),
     );
   }
 
