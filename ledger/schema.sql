@@ -136,6 +136,7 @@ CREATE TABLE book.attempt (
   reread_height bigint,
   adopted boolean NOT NULL DEFAULT false,
   dies_after bigint NOT NULL,
+  seen_height bigint,
   CONSTRAINT attempt_pkey PRIMARY KEY (outgoing_id, number, merchant_id),
   CONSTRAINT attempt_txid_network_key UNIQUE (txid, network),
   CONSTRAINT attempt_outgoing_id_merchant_id_fkey FOREIGN KEY (outgoing_id, merchant_id) REFERENCES book.outgoing(id, merchant_id),

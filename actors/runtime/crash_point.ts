@@ -13,6 +13,7 @@ export const CRASH_POINTS = [
   "treasury.after-sign",
   "treasury.after-commit",
   "treasury.after-broadcast",
+  "watcher.after-seen",
   "watcher.after-inbox",
   "watcher.after-cursor",
   "sweeper.before-step",

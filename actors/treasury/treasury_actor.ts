@@ -1,6 +1,6 @@
 /**
  * One actor per network for everything that leaves a wallet of the service. Each turn: sign what is queued
- * and can be paid, then expire what is proven dead, send again what is signed and not final, look
+ * and can be paid, then expire what is proven dead, send again what is signed and in no block, look
  * after the wallet.
  * Bytes, id and expiry are committed before the first broadcast; sending again sends the same.
  *
@@ -208,18 +208,19 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     return signQueued(this.#chain, this.#deps, limit, of, { holds, held: tokens.held, silent });
   }
 
-  /** Sends again what is signed, not final, and was not sent for a while. */
+  /** Sends again what is signed, shows in no block, and was not sent for a while. */
   async #resend(): Promise<void> {
     const { sql, resendMs } = this.#deps;
     const monotonic = this.#monotonic;
-    const inFlight = await readInFlight(sql, this.#chain.network, IN_FLIGHT_LIMIT);
+    const unseen = await readInFlight(sql, this.#chain.network, IN_FLIGHT_LIMIT);
+    // what a block shows is forgotten here, so that it is sent at once if the chain takes it back
     const sentAt = new Map<string, number>();
-    for (const { txid } of inFlight) {
+    for (const { txid } of unseen) {
       const at = this.#sentAt.get(txid);
       if (at !== undefined) sentAt.set(txid, at);
     }
     this.#sentAt = sentAt;
-    const due = inFlight.filter(({ txid }) =>
+    const due = unseen.filter(({ txid }) =>
       (sentAt.get(txid) ?? -Infinity) + resendMs <= monotonic()
     );
     // a signature whose commit was never acknowledged to this process may be missing on the standby

@@ -9,6 +9,8 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Block, BlockRef } from "../../chains/chain.ts";
 import { type Cursor, readCursor, storeHead } from "../../ledger/watcher/cursor.ts";
+import { unmarkSeen } from "../../ledger/watcher/seen_transactions.ts";
+import { crashPoint } from "../runtime/crash_point.ts";
 import { continues } from "./covered_heights.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import { blocksIn, type SeenBlock, type Watched } from "./scan_memory.ts";
@@ -30,6 +32,19 @@ const SHORTER_MS = 60_000;
 export async function goOnFromHead({ sql, chain: { network }, memory }: Watched): Promise<void> {
   await memory.unreadable.recall(sql, "head");
   memory.head ??= await readCursor(sql, network, "head");
+  // blocks above were read by a look that did not come to its end; it may have been another branch's
+  const above = memory.head ?? await readCursor(sql, network, "solid");
+  if (above !== null) await unmarkSeen(sql, network, above.height);
+}
+
+/** Has all of it seen again from the solid block up: what was seen may be another branch's. */
+async function beginAnew(
+  { sql, chain: { network }, memory }: Watched,
+  solid: Cursor,
+): Promise<void> {
+  // first, as after a failure here the view finds out once more that it has to begin anew
+  await unmarkSeen(sql, network, solid.height);
+  memory.head = null;
 }
 
 /**
@@ -45,18 +60,19 @@ export async function viewHead(watched: Watched, signal: AbortSignal): Promise<v
   if (solid === null) return;
   const newest = await chain.head(signal);
   memory.headReachedAt = memory.monotonic();
-  const last = placeOf(watched, solid, newest);
-  if (last !== null) await readOn(watched, last, newest, signal);
+  const last = await placeOf(watched, solid, newest);
+  if (last !== null) await readOn(watched, { solid, from: last, newest }, signal);
   await memory.unreadable.passed(sql, "head", solid.height);
   await readPassed(watched, signal);
 }
 
 /** The block after which to go on; null: nothing to read now. */
-function placeOf(
-  { chain, memory }: Watched,
+async function placeOf(
+  watched: Watched,
   solid: Cursor,
   newest: BlockRef,
-): SeenBlock | null {
+): Promise<SeenBlock | null> {
+  const { chain, memory } = watched;
   const known = memory.head;
   const last: SeenBlock = known !== null && known.height > solid.height ? known : solid;
   // where the solid scan waits, this view is all that people see; otherwise the scan shows it all soon
@@ -68,12 +84,12 @@ function placeOf(
     const now = memory.monotonic();
     memory.headAboveSince ??= now;
     // the node that showed what was seen was alone with it
-    if (now - memory.headAboveSince > SHORTER_MS) memory.head = null;
+    if (now - memory.headAboveSince > SHORTER_MS) await beginAnew(watched, solid);
     return null;
   }
   memory.headAboveSince = null;
   if (newest.height === last.height) {
-    if (last === known && last.hash !== newest.hash) memory.head = null;
+    if (last === known && last.hash !== newest.hash) await beginAnew(watched, solid);
     return null;
   }
   const atOnce = Math.max(LEAST_AT_ONCE, blocksIn(AT_ONCE_MS, chain));
@@ -81,10 +97,16 @@ function placeOf(
   return { height: newest.height - atOnce, hash: null };
 }
 
+/** Blocks that are to be seen: those after one, up to the newest. */
+interface Unseen {
+  readonly solid: Cursor;
+  readonly from: SeenBlock;
+  readonly newest: BlockRef;
+}
+
 async function readOn(
   watched: Watched,
-  from: SeenBlock,
-  newest: BlockRef,
+  { solid, from, newest }: Unseen,
   signal: AbortSignal,
 ): Promise<void> {
   const { sql, chain, memory } = watched;
@@ -112,10 +134,12 @@ async function readOn(
     next = block;
   }
   await see(watched, blocks);
+  crashPoint("watcher.after-seen");
+  if (next === null) return await beginAnew(watched, solid);
   // not the block itself, which would keep the text it was read from
-  memory.head = next === null ? null : { height: next.height, hash: next.hash };
+  memory.head = { height: next.height, hash: next.hash };
   const last = blocks.at(-1);
-  if (next !== null && next === last) await storeHead(sql, network, last);
+  if (next === last) await storeHead(sql, network, last);
 }
 
 /** Asks again for blocks that the view has passed. */

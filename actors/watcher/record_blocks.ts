@@ -29,6 +29,7 @@ import {
   recordOutcomes,
 } from "../../ledger/watcher/record_outcomes.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
+import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
 
 /** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
@@ -37,8 +38,8 @@ export type WatchedChain = Pick<
 >;
 
 /**
- * Writes what blocks say about merchants: transfers to their addresses and, from solid blocks, the
- * outcomes of own transactions and what left own wallets without one. One query each for all
+ * Writes what blocks say about merchants: transfers to their addresses, from newest blocks which own
+ * transactions are seen, and from solid blocks their outcomes and what left own wallets without one. One query each for all
  * blocks, whatever the number of addresses. Doing it again changes nothing.
  *
  * @returns the merchants that have something to hear
@@ -62,6 +63,7 @@ export async function recordBlocks(
   // before anything else is written of these blocks: what may be paid already must not be signed anew
   if (spends.length > 0) await recordUnknown(sql, chain, spends, own);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
+  if (view === "head") await markSeen(sql, network, blocks);
   const outcomes = outcomesOf(chain, undecided(network, own), blocks);
   const told = await recordOutcomes(sql, network, outcomes);
   if (isTracing()) traceOutcomes(network, outcomes);

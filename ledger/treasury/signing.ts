@@ -290,7 +290,10 @@ const inFlightShape = shape({
 /** A signed transaction whose outcome is not known yet. */
 export type InFlight = RowOf<typeof inFlightShape>;
 
-/** Signed transactions of a network without an outcome that may be sent, oldest first. */
+/**
+ * Signed transactions of a network without an outcome that are to be sent, oldest first: those that no
+ * block shows. Where a block showed one which the solid cursor has passed since, the chain took it back.
+ */
 export async function readInFlight(
   sql: Sql,
   network: Network,
@@ -302,6 +305,8 @@ export async function readInFlight(
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
       AND NOT a.adopted
+      AND (a.seen_height IS NULL OR a.seen_height <= (
+        SELECT c.height FROM hub.cursor c WHERE c.network = o.network AND c.view = 'solid'))
     WHERE o.network = ${network} AND o.status = 'signed' ORDER BY o.id LIMIT ${limit}`,
   );
 }

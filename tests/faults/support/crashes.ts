@@ -46,7 +46,7 @@ export const DEATHS = {
       "journal.before-write",
       "journal.after-write",
     ],
-    "a deposit is seen": ["journal.before-write", "journal.after-write"],
+    "a deposit is seen": ["watcher.after-seen", "journal.before-write", "journal.after-write"],
     "a deposit is final": ONCE_FINAL,
     "the scan moves past a deposit": ["watcher.after-cursor"],
   },
