@@ -57,29 +57,36 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, unicodeRegExp: true })
 addFormats.default(ajv);
 const compiled = new Map<string, ValidateFunction>();
 
-/** Objects take the documented fields and no others. */
+/** Name under which the validator knows the components: it would read all of them for each answer. */
+const REFERENCE = "reference";
+
+/** Objects take the documented fields and no others, and name components as the validator knows them. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([name, inner]) => [name, closed(inner)] as const);
+  const entries = Object.entries(value).map(([name, inner]) =>
+    name === "$ref" ? [name, REFERENCE + inner] as const : [name, closed(inner)] as const
+  );
   const schema = Object.fromEntries(entries);
   return "properties" in value && !("additionalProperties" in value) && "type" in value
     ? { ...schema, additionalProperties: false }
     : schema;
 }
 
-const components = closed(document.components);
+ajv.addSchema({ $id: REFERENCE, components: closed(document.components) });
 
-function validator(name: string, schema: z.infer<typeof Schema>): ValidateFunction {
-  const known = compiled.get(name);
+/** The validator of a schema; many answers have the same one, and each takes a while to be made. */
+function validator(schema: z.infer<typeof Schema>): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const known = compiled.get(text);
   if (known !== undefined) return known;
-  const made = ajv.compile({ ...Schema.parse(closed(schema)), components });
-  compiled.set(name, made);
+  const made = ajv.compile(Schema.parse(closed(schema)));
+  compiled.set(text, made);
   return made;
 }
 
 function faultsOf(name: string, schema: z.infer<typeof Schema>, body: unknown): string[] {
-  const validate = validator(name, schema);
+  const validate = validator(schema);
   if (validate(body)) return [];
   return (validate.errors ?? []).map(({ instancePath, message, params }) =>
     `${name}: ${instancePath || "body"} ${message} ${JSON.stringify(params)}`
