@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { DevChain, DevChainOptions } from "../devchain/options.ts";
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Network } from "../ledger/money/pair.ts";
 import type { AddressSource } from "./address_source.ts";
@@ -67,6 +68,35 @@ export interface SingleNode {
   readonly requestTimeoutMs: number;
 }
 
+/** The program that a development chain runs beside this process. */
+export interface DevelopmentProgram {
+  readonly path: string;
+  /** Files and folders that it and its caller read. */
+  readonly files: readonly string[];
+}
+
+/** A development chain lacks what it needs; the message is one line for the person who started it. */
+export class DevelopmentMissing extends Error {
+  override readonly name = "DevelopmentMissing";
+}
+
+/** The development chains of a family, which a payment is tried on without money. */
+export interface Development {
+  /**
+   * Starts one in this thread.
+   *
+   * @returns once it listens
+   * @throws when the options are wrong, the port is taken, or another process holds its folder
+   */
+  start(options: DevChainOptions): Promise<DevChain>;
+  /**
+   * The program that it needs; null: it is this service's own code.
+   *
+   * @throws {DevelopmentMissing} when this machine has none
+   */
+  program(): Promise<DevelopmentProgram | null>;
+}
+
 /** A family of chains. */
 export interface Family {
   readonly name: FamilyName;
@@ -96,4 +126,5 @@ export interface Family {
    * @throws {ChainUnavailable} when it does not answer
    */
   identityOf(node: SingleNode, signal: AbortSignal): Promise<string | null>;
+  readonly development: Development;
 }

@@ -29,6 +29,8 @@ export interface DevChain {
   readonly port: number;
   /** Address of the USDT contract, as the network writes it. */
   readonly usdt: string;
+  /** Address of the USDC contract, where the chain has one. */
+  readonly usdc?: string;
   readonly faucetAddress: string;
   /** Stops listening and closes the files. */
   stop(): Promise<void>;

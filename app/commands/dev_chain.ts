@@ -1,33 +1,38 @@
 // deno-lint-ignore-file no-console -- a command speaks to its operator on the terminal
 /**
- * `deno task dev-chain --network TRX --port 9090 --data DIR`: a development chain alone, until
+ * `deno task dev-chain --network NAME --port 9090 --data DIR`: a development chain alone, until
  * SIGINT or SIGTERM.
  *
  * @module
  */
 
 import { parseArgs } from "node:util";
+import type { Network } from "../../ledger/money/pair.ts";
 import { wholeNumber } from "./command.ts";
-import { type DevChainOptions, startDevChain } from "../../devchain/start.ts";
+import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
+import type { NetworkChainOptions } from "../workers/worker_dev_chain.ts";
+
+/** The network without another word. */
+const [FIRST = ""] = SERVED_NETWORKS;
 
 const USAGE = `Usage: deno task dev-chain [options]
-  --network NAME     TRX (default) or TRX_SHASTA
+  --network NAME     one of ${SERVED_NETWORKS.join(", ")}; default ${FIRST}
   --port PORT        default 9090; 0 lets the system choose
   --data DIR         default ./.data
   --block-ms MS      milliseconds between blocks, default 1000; 0 makes blocks only on demand
   --solid-lag N      blocks from the head back to the solid block, default 3
-  --treasury ADDRESS gets 1,000,000 USDT and 100,000 TRX in the first block of a new chain`;
+  --treasury ADDRESS gets 1,000,000 USDT and coin in the first block of a new chain`;
 
 /**
  * Reads the command line.
  *
  * @throws {Error} with a message for the operator
  */
-export function readOptions(args: readonly string[]): DevChainOptions {
+export function readOptions(args: readonly string[]): NetworkChainOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      network: { type: "string", default: "TRX" },
+      network: { type: "string", default: FIRST },
       port: { type: "string", default: "9090" },
       data: { type: "string", default: "./.data" },
       "block-ms": { type: "string", default: "1000" },
@@ -36,7 +41,7 @@ export function readOptions(args: readonly string[]): DevChainOptions {
     },
   });
   return {
-    network: values.network,
+    network: networkOf(values.network),
     port: wholeNumber("--port", values.port, 0, 65_535),
     dataDir: values.data,
     blockMs: wholeNumber("--block-ms", values["block-ms"], 0, 86_400_000),
@@ -45,8 +50,15 @@ export function readOptions(args: readonly string[]): DevChainOptions {
   };
 }
 
+/** @throws {Error} when no family serves a network of that name */
+function networkOf(name: string): Network {
+  const network = SERVED_NETWORKS.find((served) => served === name);
+  if (network !== undefined) return network;
+  throw new Error(`--network has to be one of ${SERVED_NETWORKS.join(", ")}: ${name}`);
+}
+
 if (import.meta.main) {
-  let options: DevChainOptions;
+  let options: NetworkChainOptions;
   try {
     options = readOptions(Deno.args);
   } catch (error) {
@@ -54,7 +66,7 @@ if (import.meta.main) {
     console.error(USAGE);
     Deno.exit(2);
   }
-  const chain = await startDevChain(options);
+  const chain = await familyOf(options.network).development.start(options);
   console.log(`${options.network} development chain: ${chain.url}`);
   console.log(`USDT contract: ${chain.usdt}`);
   console.log(`Faucet: ${chain.faucetAddress}`);

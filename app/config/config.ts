@@ -8,6 +8,7 @@ import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
 import { type Currency, type Network, NETWORKS } from "../../ledger/money/pair.ts";
+import { DEV_CHAIN, type DevChainConfig, devChainOf } from "./dev_chain.ts";
 import { DUTIES, dutiesOf } from "./duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { Secret } from "./secret.ts";
@@ -113,7 +114,7 @@ export interface Config {
   readonly networks: { readonly [network in Network]: NetworkConfig };
   /** Minutes between bounded comparisons of the books, 0: none; hour (UTC) of the daily full one. */
   readonly reconcile: { readonly minutes: number; readonly fullHour: number };
-  readonly devChain: { readonly blockMs: number; readonly solidLag: number };
+  readonly devChain: DevChainConfig;
 }
 
 /** Reader of the settings: the service, or the signer as a process of its own. */
@@ -243,14 +244,9 @@ export const GENERAL = z.object({
     "quiet hour of the day (UTC) at which everything is compared",
   ),
   REHEARSAL: oneOf("on", "off").default("off").describe(
-    "on: in staging the nodes of TRX_SHASTA may be a development chain (docs/operations.md, Rehearse); refused elsewhere",
+    "on: in staging the nodes of a test network may be a development chain (docs/operations.md, Rehearse); refused elsewhere",
   ),
-  DEV_CHAIN_BLOCK_MS: wholeNumber(10, 600_000).default(1_000).describe(
-    "milliseconds between blocks of the embedded development chain",
-  ),
-  DEV_CHAIN_SOLID_LAG: wholeNumber(1, 1_000).default(3).describe(
-    "blocks between its head and its newest final block",
-  ),
+  ...DEV_CHAIN,
 });
 
 /**
@@ -406,7 +402,7 @@ function assemble(
     },
     networks: Object.fromEntries(entries) as Record<Network, NetworkConfig>,
     reconcile: { minutes: general.RECONCILE_MINUTES, fullHour: general.RECONCILE_HOUR },
-    devChain: { blockMs: general.DEV_CHAIN_BLOCK_MS, solidLag: general.DEV_CHAIN_SOLID_LAG },
+    devChain: devChainOf(general),
   };
 }
 

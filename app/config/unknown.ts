@@ -6,7 +6,7 @@ const OWN_PREFIXES = [
   ...NETWORKS.map((network) => `${network}_`),
   "API_DOCS",
   "CALLBACK_SECRETS_",
-  "DEV_CHAIN_",
+  "DEV_CHAIN",
   "DRAIN_",
   "FAILOVER_",
   "FOUR_EYES",

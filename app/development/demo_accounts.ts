@@ -19,7 +19,12 @@ import type { Config } from "../config/config.ts";
 import { readStored, store, UnusableFolder } from "../open/data_folder.ts";
 import type { DevNode } from "./dev_node.ts";
 
-const Chain = z.object({ url: z.string(), usdt: z.string(), faucetAddress: z.string() });
+const Chain = z.object({
+  url: z.string(),
+  usdt: z.string(),
+  usdc: z.string().optional(),
+  faucetAddress: z.string(),
+});
 const Credentials = z.object({
   baseUrl: z.string(),
   admin: z.object({ apiKey: z.string(), ingestSecret: z.string() }),

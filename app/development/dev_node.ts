@@ -15,10 +15,12 @@ export interface DevNode {
   readonly url: string;
   /** The USDT contract. */
   readonly usdt: string;
+  /** The USDC contract, where the chain has one. */
+  readonly usdc?: string | undefined;
   readonly faucetAddress: string;
 }
 
-const Info = z.object({ usdt: z.string(), faucetAddress: z.string() });
+const Info = z.object({ usdt: z.string(), usdc: z.string().optional(), faucetAddress: z.string() });
 const PROBE_MS = 3_000;
 const FUNDS_USDT = "1000000";
 const FUNDS_COIN = "100000";

@@ -1,7 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
-import type { OpenChain, SignerNetwork } from "../../chains/family.ts";
+import { DevelopmentMissing, type OpenChain, type SignerNetwork } from "../../chains/family.ts";
 import { PROFILES, type TokenContracts } from "../../chains/profiles.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
 import { verifiedFirst } from "../../chains/verified_chain.ts";
@@ -43,7 +43,7 @@ export class UnusableChain extends Error {
 }
 
 /**
- * Opens every configured network; in development those without nodes get a development
+ * Opens every configured network; in development those of `DEV_CHAINS` that have no nodes get a development
  * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
  * its first use, and its absence is seen in the service's health.
  *
@@ -80,12 +80,12 @@ export async function openChains(
   };
 }
 
-/** True where a network may be a development chain although the rules are those of production. */
+/** True where a test network may be a development chain although the rules are those of production. */
 export function rehearses(
   { environment, isRehearsal }: Pick<Config, "environment" | "isRehearsal">,
   network: Network,
 ): boolean {
-  return environment === "staging" && isRehearsal && network === "TRX_SHASTA";
+  return environment === "staging" && isRehearsal && PROFILES[network].names.isTest;
 }
 
 async function openNetwork(
@@ -96,7 +96,10 @@ async function openNetwork(
   const account = wallet.networks[network];
   const settings = config.networks[network];
   const embedded = settings.nodeUrls.length === 0;
-  if (embedded && config.environment !== "development") return null;
+  const { environment, devChain } = config;
+  if (embedded && (environment !== "development" || !devChain.networks.includes(network))) {
+    return null;
+  }
   if (account === undefined) {
     throw new UnusableChain(
       `Cannot open a network as the wallet has no account for it: ${network}`,
@@ -182,7 +185,7 @@ export function contractsOf(config: Config, network: Network, dev: DevNode | nul
   const { USDT, USDC } = config.networks[network].contracts;
   const known = PROFILES[network].contracts;
   const usdt = USDT ?? dev?.usdt ?? known.USDT;
-  const usdc = USDC ?? (dev === null ? known.USDC : undefined);
+  const usdc = USDC ?? (dev === null ? known.USDC : dev.usdc);
   return {
     ...(usdt === undefined ? {} : { USDT: usdt }),
     ...(usdc === undefined ? {} : { USDC: usdc }),
@@ -193,7 +196,7 @@ function isPortTaken(error: unknown): boolean {
   return error instanceof WorkerUnavailable && error.reason.includes("already in use");
 }
 
-/** Starts a development chain in this process, on the port it had before where that is free. */
+/** Starts a development chain in a worker, on the port it had before where that is free. */
 async function startEmbedded(
   config: Config,
   network: Network,
@@ -221,7 +224,8 @@ async function startEmbedded(
       return start(0);
     });
   } catch (error) {
-    throw error instanceof WorkerUnavailable ? new UnusableChain(error.reason) : error;
+    if (error instanceof WorkerUnavailable) throw new UnusableChain(error.reason);
+    throw error instanceof DevelopmentMissing ? new UnusableChain(error.message) : error;
   }
   if (chain.port !== kept) await store(portFile, String(chain.port));
   return { url: chain.url, stop: () => chain.stop() };

@@ -1,21 +1,24 @@
 /**
- * A development chain in a worker that may listen on loopback and touch its own folder, nothing else.
+ * A development chain in a worker that may listen on loopback, touch its own folder, and use the program
+ * that its family names, nothing else.
  *
  * @module
  */
 
 import { configure } from "@logtape/logtape";
-import {
-  chainFolder,
-  type DevChain,
-  type DevChainOptions,
-  startDevChain,
-} from "../../devchain/start.ts";
+import { familyOf } from "../../chains/families.ts";
+import { chainFolder, type DevChain, type DevChainOptions } from "../../devchain/options.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { serveWorker } from "./serve_worker.ts";
 import { WorkerClient } from "./worker_client.ts";
 
 const START_MS = 15_000;
+
+/** A chain of a network, whose family starts it. */
+export interface NetworkChainOptions extends DevChainOptions {
+  readonly network: Network;
+}
 
 /** Address and accounts of a chain. */
 type Started = Omit<DevChain, "stop">;
@@ -25,15 +28,16 @@ type Started = Omit<DevChain, "stop">;
  * chain as it was: its state is on disk before every answer.
  *
  * @param entry the worker's module, `app/commands/dev_chain_worker.ts`
- * @param options as for {@linkcode startDevChain}
  * @returns once it listens
  * @throws {WorkerUnavailable} when it could not start, with the worker's message
+ * @throws {DevelopmentMissing} when the program that it needs is not there
  */
 export async function startDevChainInWorker(
   entry: URL,
-  options: DevChainOptions,
+  options: NetworkChainOptions,
 ): Promise<DevChain> {
   const { network } = options;
+  const program = await familyOf(network).development.program();
   const folder = chainFolder(options.dataDir, network);
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
   let { port } = options;
@@ -42,15 +46,15 @@ export async function startDevChainInWorker(
     entry,
     permissions: {
       net: [options.hostname ?? "127.0.0.1"],
-      read: [folder],
+      read: program === null ? [folder] : [folder, ...program.files],
       write: [folder],
       env: false,
       ffi: false,
       import: false,
-      run: false,
+      run: program === null ? false : [program.path],
       sys: false,
     },
-    settings: (): DevChainOptions => ({ ...options, port }),
+    settings: (): NetworkChainOptions => ({ ...options, port }),
     reply: (message) => Promise.resolve(logEvent("devchain.message", { network, message })),
     startTimeoutMs: START_MS,
   });
@@ -66,7 +70,7 @@ export async function startDevChainInWorker(
 
 /** Serves a worker's side. */
 export function serveDevChain(): void {
-  serveWorker(async (options: DevChainOptions, ask) => {
+  serveWorker(async (options: NetworkChainOptions, ask) => {
     // a worker has a log of its own; what it reports is logged by the service
     await configure({
       sinks: { service: (record) => void ask(record.message.map(textOf).join("")) },
@@ -75,7 +79,7 @@ export function serveDevChain(): void {
         { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["service"] },
       ],
     });
-    const { stop, ...ready } = await startDevChain(options);
+    const { stop, ...ready } = await familyOf(options.network).development.start(options);
     return {
       ready,
       call: () => Promise.reject(new Error("Cannot serve a call as the chain is asked over HTTP")),

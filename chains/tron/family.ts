@@ -51,4 +51,11 @@ export const TRON: Family = {
     const { firstBlockOf } = await import("./tron_chain.ts");
     return await firstBlockOf(node, signal);
   },
+  development: {
+    async start(options) {
+      const { startDevChain } = await import("../../devchain/start.ts");
+      return await startDevChain(options);
+    },
+    program: () => Promise.resolve(null),
+  },
 };

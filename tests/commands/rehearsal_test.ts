@@ -112,7 +112,7 @@ test(
         assertMatch(printed, /^No difference/m);
         for (
           const line of [
-            "by hand  environment            a rehearsal: TRX_SHASTA may be a development chain",
+            "by hand  environment            a rehearsal: test networks may be development chains",
             "ok       nodes ",
             "ok       users ",
             "ok       caps ",

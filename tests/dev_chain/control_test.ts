@@ -226,7 +226,9 @@ Deno.test("the command line is read strictly", () => {
     blockMs: 1_000,
     solidLag: 3,
   });
-  for (const args of [["--port", "x"], ["--port", "70000"], ["--nonsense"]]) {
+  for (
+    const args of [["--port", "x"], ["--port", "70000"], ["--network", "NONE"], ["--nonsense"]]
+  ) {
     let message = "";
     try {
       readOptions(args);

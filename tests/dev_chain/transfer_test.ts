@@ -151,7 +151,8 @@ chainTest(
   async () => {
     const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
     const treasury = newWallet();
-    const options = { network: "TRX", port: 0, blockMs: 0, dataDir, treasury: treasury.base58 };
+    const own = { port: 0, blockMs: 0, dataDir, treasury: treasury.base58 };
+    const options = { network: "TRX", ...own } as const;
     const entry = new URL("../../app/commands/dev_chain_worker.ts", import.meta.url);
     const first = await startDevChainInWorker(entry, options);
     const chain = attach(first, dataDir);

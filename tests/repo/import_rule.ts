@@ -20,8 +20,8 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   {
     // what is made of a chain's folder is made through chains/families.ts
     of: /^(main\.ts$|app\/)/,
-    may: /^(?!tests\/|chains\/(evm|solana|tron)\/)/,
-    in: "anything but tests and the folders of single chains",
+    may: /^(?!tests\/|chains\/(evm|solana|tron)\/|devchain\/(?!options\.ts$))/,
+    in: "anything but tests and the folders of single chains, and of devchain only options.ts",
   },
   { of: /^client\//, may: /^client\//, in: "client" },
   { of: /^examples\//, may: /^(client|examples)\//, in: "client" },
@@ -70,6 +70,12 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
     of: /^chains\/nodes\//,
     may: /^(chains\/nodes\/|chains\/(?!families)[^/]+\.ts$|ledger\/money\/)/,
     in: "chains/nodes, the ports in chains and ledger/money",
+  },
+  {
+    // What is started for development is started through a family, as all else that is a chain's own.
+    of: /^chains\/(family|\w+\/family)\.ts$/,
+    may: /^(chains\/(?!families)|devchain\/|ledger\/money\/)/,
+    in: "chains, devchain and ledger/money",
   },
   ...["evm", "solana", "tron"].map((folder) => ({
     of: new RegExp(`^chains/${folder}/`),

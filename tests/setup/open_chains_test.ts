@@ -104,6 +104,27 @@ test("a development chain whose port another program has takes another port", as
   }
 });
 
+test("in development only the networks of DEV_CHAINS get a chain of their own", async () => {
+  const DATA_DIR = await Deno.makeTempDir();
+  const loaded = loadConfig({ DATA_DIR, DEV_CHAINS: "TRX_SHASTA" });
+  assert(loaded.ok);
+  const wallet = await createWallet({
+    file: `${DATA_DIR}/wallet.json`,
+    passphrase: crypto.randomUUID(),
+    passphraseIsRandom: true,
+    networks: ["TRX_SHASTA"],
+  });
+  try {
+    const chains = await openChains(loaded.config, wallet);
+    const opened = [...chains.chains.keys()];
+    await chains.close();
+    assertEquals(opened, ["TRX_SHASTA"]);
+    assertEquals([...chains.devNodes.keys()], opened);
+  } finally {
+    await Deno.remove(DATA_DIR, { recursive: true });
+  }
+});
+
 test("a network that the wallet has no account of is refused with a line for the operator", async () => {
   await assertRejects(
     () => openChains(staging("http://127.0.0.1:1"), { ...WALLET, networks: {} }),

@@ -38,7 +38,18 @@ Deno.test("development needs no variable at all", () => {
   assertEquals([config.host, config.port, config.dataDir], ["127.0.0.1", 8000, "./.data"]);
   assertEquals([config.databaseUrl, config.publicUrl, config.ops], [null, null, null]);
   assertEquals(config.networks.TRX.nodeUrls, []);
-  assertEquals(config.devChain, { blockMs: 1000, solidLag: 3 });
+  assertEquals(config.devChain, { networks: ["TRX", "TRX_SHASTA"], blockMs: 1000, solidLag: 3 });
+});
+
+Deno.test("development chains are those that are named, or all, and only of networks that can be served", () => {
+  const named = (DEV_CHAINS: string) => load({ DEV_CHAINS }).devChain.networks;
+  assertEquals(named(" TRX_SHASTA "), ["TRX_SHASTA"]);
+  assertEquals(named("TRX_SHASTA,TRX,TRX"), ["TRX", "TRX_SHASTA"]);
+  assertEquals(named("all"), [...SERVED_NETWORKS]);
+  assertEquals(faults({ DEV_CHAINS: "TRX,DOGE,trx" }), [
+    `DEV_CHAINS names what cannot be served: DOGE, trx; served are ${SERVED_NETWORKS.join(", ")}`,
+  ]);
+  assertStringIncludes(faults({ DEV_CHAINS: "all,TRX" }).join(), "cannot be served: all");
 });
 
 Deno.test("an empty variable counts as absent", () => {

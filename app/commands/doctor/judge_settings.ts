@@ -28,7 +28,7 @@ function environmentPoint(environment: Config["environment"], isRehearsal: boole
     return byHand(
       "environment",
       isRehearsal
-        ? "a rehearsal: TRX_SHASTA may be a development chain"
+        ? "a rehearsal: test networks may be development chains"
         : "staging has the rules of production",
       "ENVIRONMENT=production where money is real",
     );

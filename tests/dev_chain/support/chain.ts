@@ -6,7 +6,8 @@ import { addressWord, wordOf } from "../../../devchain/contract.ts";
 import { fromBase58, toBase58 } from "../../../devchain/address.ts";
 import { type BuildOptions, buildTransaction } from "../../../devchain/build.ts";
 import { type ChainKey, newKey, signDigest } from "../../../devchain/signature.ts";
-import { type DevChain, type DevChainOptions, startDevChain } from "../../../devchain/start.ts";
+import type { DevChain, DevChainOptions } from "../../../devchain/options.ts";
+import { startDevChain } from "../../../devchain/start.ts";
 import type { ContractValue, Transaction } from "../../../devchain/transaction.ts";
 import { needs } from "../../support/permissions.ts";
 

@@ -1,6 +1,6 @@
 /** Two chains with one past. @module */
 
-import { chainFolder } from "../../../devchain/start.ts";
+import { chainFolder } from "../../../devchain/options.ts";
 import { type TestChain, withChain } from "../../dev_chain/support/chain.ts";
 
 /** Blocks that both have. */
