@@ -44,6 +44,28 @@ function fieldsOf(value: unknown, before = ""): readonly string[] {
   return Object.entries(value).flatMap(([name, inner]) => fieldsOf(inner, `${before}.${name}`));
 }
 
+/** Runs commands one after the other in one shell, and compares what each prints. */
+async function runCommands(
+  t: Deno.TestContext,
+  commands: readonly Shown[],
+  dataDir: string,
+): Promise<void> {
+  const marker = "-- the next command --";
+  const script = commands.map(({ command }) => command).join(`echo '${marker}'\n`)
+    .replaceAll(".data/", `${dataDir}/`);
+  const { success, stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-euo", "pipefail", "-c", script],
+    signal: AbortSignal.timeout(180_000),
+  }).output();
+  const printed = new TextDecoder().decode(stdout).split(`${marker}\n`);
+  for (const [i, shown] of commands.entries()) {
+    await t.step(shown.command.split("\n")[0] ?? "", () => {
+      assertEquals(printed[i] ?? "(it was not reached)", shown.printed);
+    });
+  }
+  assert(success, new TextDecoder().decode(stderr));
+}
+
 const missing = ignore ? [] : await missingPrograms();
 const skipped = missing.length === 0 ? "" : ` (skipped: there is no ${missing.join(", ")} here)`;
 
@@ -114,20 +136,7 @@ Deno.test({
     assert(commands.length > 8, "the guide's commands are found");
     await withService(async (service) => {
       await service.start();
-      const marker = "-- the next command --";
-      const script = commands.map(({ command }) => command).join(`echo '${marker}'\n`)
-        .replaceAll(".data/", `${service.dataDir}/`);
-      const { success, stdout, stderr } = await new Deno.Command("bash", {
-        args: ["-euo", "pipefail", "-c", script],
-        signal: AbortSignal.timeout(180_000),
-      }).output();
-      const printed = new TextDecoder().decode(stdout).split(`${marker}\n`);
-      for (const [i, shown] of commands.entries()) {
-        await t.step(shown.command.split("\n")[0] ?? "", () => {
-          assertEquals(printed[i] ?? "(it was not reached)", shown.printed);
-        });
-      }
-      assert(success, new TextDecoder().decode(stderr));
+      await runCommands(t, commands, service.dataDir);
 
       await t.step("the bodies of its callbacks have the fields that it shows", async () => {
         const { baseUrl, merchant } = service.credentials;
@@ -148,6 +157,23 @@ Deno.test({
           assertEquals(fieldsOf(payload), fieldsOf(example), event);
         }
       });
+    }, { env: ENV });
+  },
+});
+
+Deno.test({
+  name: `the first minutes of README.md print what it says${skipped}`,
+  ignore: ignore || skipped !== "",
+  fn: async (t) => {
+    const { withService } = await import("../support/service.ts");
+    const text = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+    const [, part = ""] = text.split(/^## A paid deposit and a payout, with curl$/m);
+    const [shown = ""] = part.split("Callbacks go to a URL of yours");
+    const commands = commandsOf(shown);
+    assertEquals(commands.length, 5);
+    await withService(async (service) => {
+      await service.start();
+      await runCommands(t, commands, service.dataDir);
     }, { env: ENV });
   },
 });
