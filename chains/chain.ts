@@ -7,7 +7,25 @@
 
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
-import type { FeeEstimate, GasPort } from "./fees.ts";
+import type { Asset, FeeEstimate, GasPort, Movement } from "./fees.ts";
+import type { LanePort } from "./lane.ts";
+import type { BlockRef, Checkpoint, Finality, Place } from "./place.ts";
+
+export type { Asset } from "./fees.ts";
+export type { BlockRef, Checkpoint, Finality, Place } from "./place.ts";
+
+/** The way in which a signed transaction ends without ever being in a block. */
+export type Life =
+  /** It carries the last tick at which a block may hold it. */
+  | {
+    readonly kind: "expires";
+    /** Longest validity, in ticks past the block that it refers to. */
+    readonly ticks: number;
+    /** About how long that is, milliseconds. */
+    readonly ms: number;
+  }
+  /** Never by itself: only when a solid block holds another one of its sender with its nonce. */
+  | { readonly kind: "nonce"; readonly lane: LanePort };
 
 /** Abilities of an adapter's chain. */
 export interface Capabilities {
@@ -15,36 +33,12 @@ export interface Capabilities {
   readonly currencies: readonly Currency[];
   /** The addresses of those contracts; absent where a chain has no such thing. */
   readonly contracts?: ReadonlyMap<Currency, string>;
-  /** Longest validity of a signed transaction, in milliseconds of block time. */
-  readonly lifetimeMs: number;
+  readonly life: Life;
+  /** Sweeps that one transaction can carry; more than one only where the hot wallet pays for them. */
+  readonly sweepsAtOnce: number;
   /** Time between two blocks, milliseconds: how many make a minute differs by the chain. */
   readonly blockMs: number;
 }
-
-/** A block's place in its chain. */
-export interface BlockRef {
-  readonly height: number;
-  /** Height of its parent: one less, but on chains that pass heights by. No block is at any between. */
-  readonly parentHeight: number;
-  readonly hash: string;
-  readonly parentHash: string;
-  /** Block time, Unix milliseconds. */
-  readonly time: number;
-  /** Count in which the chain measures lifetimes; it never falls from a block to the next (TRON: block time). */
-  readonly tick: number;
-}
-
-/**
- * A solid block that our own scan has read. A node that has another one in its place is of another
- * chain, whatever its first block; a node without it cannot be told from one. Neither is believed.
- */
-export type Checkpoint = Pick<BlockRef, "height" | "hash">;
-
-/** A block that our own scan has read, and when it was made. */
-export type Place = Pick<BlockRef, "height" | "hash" | "time">;
-
-/** Which view of the chain is asked: `head` may still change, `solid` never does. */
-export type Finality = "head" | "solid";
 
 /**
  * One token transfer, read from a successful transaction's logs. Its addresses are in the form in
@@ -74,6 +68,8 @@ export interface IncludedTransaction {
   readonly failure: string | null;
   /** Fee that the sender paid the chain, in the chain's own coin. */
   readonly fee: Amount;
+  /** Set where the hot wallet sent it, on chains that tell. */
+  readonly byHotWallet?: true;
 }
 
 /** A block with everything that concerns money in it. */
@@ -120,15 +116,19 @@ export interface TokenSwitches {
 }
 
 /**
- * The part of a transaction that comes from the chain, beside its intent (TRON: reference block, times, fee
- * limit). Made by the treasury from a solid block; the signer adds destination and amount itself.
+ * The part of a transaction that comes from the chain, beside its intents (TRON: reference block, times, fee
+ * limit). Made by the treasury from a solid block; the signer adds destinations and amounts itself.
  */
 export interface Envelope {
   readonly network: Network;
   /** Adapter-specific fields, JSON-safe. */
   readonly fields: Readonly<Record<string, string | number>>;
-  /** Time at which the transaction expires, Unix milliseconds of block time. */
-  readonly expiresAt: number;
+  /** The last tick at which a block may hold it; null: its nonce ends it. */
+  readonly diesAfter: number | null;
+  /** The number that its sender gives it; null on chains that count none. */
+  readonly nonce: number | null;
+  /** About when no block may hold it any more, for people; Unix milliseconds, null where its nonce ends it. */
+  readonly expiresAt: number | null;
 }
 
 /** A signed transaction, ready to be stored and then broadcast unchanged, any number of times. */
@@ -136,16 +136,21 @@ export interface SignedTransaction {
   readonly txid: string;
   /** The exact text the adapter broadcasts. */
   readonly bytes: string;
-  /** For people and timers; what proves it dead is in its {@linkcode SignedTerms}. */
-  readonly expiresAt: number;
+  /** For people and timers; what proves it dead is in its {@linkcode SignedTerms}. Null where its nonce ends it. */
+  readonly expiresAt: number | null;
 }
 
 /** Terms in the bytes of a signed transaction. */
 export interface SignedTerms {
-  /** Height of the block that they refer to: they can only be in a later one, whenever they are sent. */
-  readonly beginning: number;
-  /** The last tick at which a block may hold them; `Number.MAX_SAFE_INTEGER` where none ends them. */
-  readonly diesAfter: number;
+  /**
+   * Height of the block that they refer to: they can only be in a later one, whenever they are sent. Null where
+   * they refer to none.
+   */
+  readonly beginning: number | null;
+  /** The last tick at which a block may hold them; null: their nonce ends them. */
+  readonly diesAfter: number | null;
+  /** Null on chains that count none. */
+  readonly nonce: number | null;
   /** The most that they allow to be burned, in the chain's own coin. */
   readonly feeLimit: Amount;
 }
@@ -170,9 +175,6 @@ export type BroadcastOutcome =
     readonly code: string;
     readonly message: string;
   };
-
-/** An asset that a wallet can hold and send: a token, or the chain's own coin. */
-export type Asset = Currency | "native";
 
 /** Reading from a chain failed; nothing is known. */
 export class ChainUnavailable extends Error {
@@ -261,20 +263,20 @@ export interface Chain {
     signal?: AbortSignal,
     checkpoint?: Checkpoint,
   ): Promise<TransactionLookup>;
-  /** Estimates a transfer with the real sender and receiver. */
-  estimateFee(
-    transfer: {
-      readonly from: string;
-      readonly to: string;
-      readonly currency: Asset;
-      readonly amount: Amount;
-      /** True if it delegates stake, or undelegates it, instead of moving the coin. */
-      readonly isDelegation?: boolean;
-    },
-    signal?: AbortSignal,
-  ): Promise<FeeEstimate>;
-  /** An envelope on a given solid block, valid from its time for the chain's lifetime. */
-  envelope(solid: BlockRef, fee: FeeEstimate): Envelope;
+  /**
+   * Estimates one transaction with the real senders and receivers.
+   *
+   * @param movements all that it is to move, at least one; more only where one transaction can carry them
+   * @throws {RangeError} when they are more than that
+   */
+  estimateFee(movements: readonly Movement[], signal?: AbortSignal): Promise<FeeEstimate>;
+  /**
+   * An envelope on a given solid block, valid from its time for the chain's lifetime, or with a number of its
+   * sender.
+   *
+   * @param nonce null on chains that count none
+   */
+  envelope(solid: BlockRef, fee: FeeEstimate, nonce: number | null): Envelope;
   /**
    * Reads the terms of signed bytes: the envelope of today is not that of bytes signed before.
    *

@@ -34,8 +34,6 @@ export interface OpenOptions {
   readonly callsPerSecond?: number | undefined;
   /** Terms of transactions that are made; absent where the chain is only read. */
   readonly making?: {
-    /** The longest that a transaction lives, milliseconds of block time. */
-    readonly lifetimeMs: number;
     /** The most that one may cost, in coin. */
     readonly feeCap: Amount;
     /** True for a development chain, whose blocks may come at any time. */
@@ -48,16 +46,14 @@ export interface OpenChain extends Verifiable {
   readonly nodes: NetworkNodes;
 }
 
-/** A network that a signer signs for, and the bounds of what it signs there. */
+/** A network that a signer signs for; its family knows the other bounds of what is signed there. */
 export interface SignerNetwork {
   readonly network: Network;
   readonly contracts: TokenContracts;
-  /** The longest a transaction may live past its reference block, in milliseconds. */
-  readonly longestLifetimeMs: number;
   /** The most one transaction may cost, in coin. */
   readonly feeCap: Amount;
-  /** Milliseconds by which block time may be behind the wall clock; `null`: any distance. */
-  readonly clockToleranceMs: number | null;
+  /** True for a development chain, whose blocks may come at any time. */
+  readonly isDevelopment: boolean;
 }
 
 /** One node that is asked by itself. */
@@ -100,14 +96,6 @@ export interface Development {
 /** A family of chains. */
 export interface Family {
   readonly name: FamilyName;
-  /** Bounds of its transactions. */
-  readonly terms: {
-    /** Lifetime in block time: short enough to prove expiry soon. */
-    readonly lifetimeMs: number;
-    readonly developmentLifetimeMs: number;
-    /** The signer refuses when block time is further behind its clock: a node that lies or hangs. */
-    readonly clockToleranceMs: number;
-  };
   /** The canonical spelling of an address, null for a text that is none; see `Chain.address`. */
   address(text: string): string | null;
   /** The address of a key of its wallets, 33 bytes, compressed. */

@@ -8,7 +8,20 @@
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency } from "../ledger/money/pair.ts";
 
-/** Cost of one transfer. */
+/** An asset that a wallet can hold and send: a token, or the chain's own coin. */
+export type Asset = Currency | "native";
+
+/** One intent as its transaction moves it. */
+export interface Movement {
+  readonly from: string;
+  readonly to: string;
+  readonly asset: Asset;
+  readonly amount: Amount;
+  /** True if it delegates stake, or undelegates it, instead of moving the coin. */
+  readonly isDelegation?: boolean;
+}
+
+/** Cost of one transaction. */
 export interface FeeEstimate {
   /** Expected cost in the chain's own coin. */
   readonly fee: Amount;
@@ -21,6 +34,8 @@ export interface FeeEstimate {
    * no events, or nothing was simulated.
    */
   readonly arrives?: Amount;
+  /** The adapter's own terms, JSON-safe, which its envelope takes over; absent: there are none. */
+  readonly terms?: Readonly<Record<string, string | number>>;
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The signer's ports. {@linkcode Signer} is the only way to a signature: the caller names an outgoing
- * row; the signer reads the committed intent itself and decides destination and amount from that, so
+ * The signer's ports. {@linkcode Signer} is the only way to a signature: the caller names outgoing
+ * rows; the signer reads the committed intents itself and decides destination and amount from that, so
  * a treasury gone wrong can ask only for payments that were really decided. {@linkcode TransferBuilder}
  * is what it needs of each chain.
  *
@@ -39,7 +39,14 @@ export interface Intent {
   readonly isDestinationClosed: boolean;
   /** Derivation index of the paying address, or `hot` for the hot wallet. */
   readonly wallet: "hot" | number;
+  /** Whose transaction it is: the wallet's own, or the hot wallet's where that sends sweeps. */
+  readonly payer: "hot" | number;
   readonly status: string;
+  /**
+   * Nonces of its transactions that blocks show as used, none of which has paid it. A claim: the signer looks
+   * for each among its own signatures.
+   */
+  readonly usedNonces: readonly { readonly nonce: number; readonly txid: string }[];
 }
 
 /** Source of the signer's intents. */
@@ -56,20 +63,32 @@ export const OVER_DAY_CAP = "per day";
 /** The most requests in one call of {@linkcode Signer.sign}. */
 export const LARGEST_BATCH = 1_000;
 
+/** Purpose of a transaction: to pay its intents, or to take the nonce that was promised to them out of use. */
+export type SignPurpose = "pay" | "cancel";
+
 /** One request for a signature. */
 export interface SignRequest {
-  readonly outgoingId: string;
+  /**
+   * The intents of the transaction, in their order in it, each once: of one network, kind and payer, and more than
+   * one only where the hot wallet sends sweeps.
+   */
+  readonly outgoingIds: readonly string[];
   readonly envelope: Envelope;
+  readonly purpose: SignPurpose;
 }
 
 /** Answer to one {@linkcode SignRequest}. */
 export type SignAnswer =
-  | { readonly outgoingId: string; readonly signed: SignedTransaction }
+  | { readonly outgoingIds: readonly string[]; readonly signed: SignedTransaction }
   | {
-    readonly outgoingId: string;
+    readonly outgoingIds: readonly string[];
     readonly refused:
       | "unknown-intent"
       | "not-queued"
+      /** Its intents must not share a transaction. */
+      | "not-together"
+      /** Its nonce is not one that its intents may have. */
+      | "wrong-nonce"
       | "paused"
       | "locked"
       /** It signs for other networks only. */
@@ -91,7 +110,7 @@ export class SignerUnavailable extends Error {
 
 /** A signature that a signer remembers. */
 export interface RememberedSignature {
-  readonly outgoingId: string;
+  readonly outgoingIds: readonly string[];
   readonly signed: SignedTransaction;
 }
 
@@ -106,8 +125,9 @@ export interface Signer {
    */
   sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]>;
   /**
-   * Returns what it remembers to have signed of the given rows, at most {@linkcode LARGEST_BATCH}; nothing is
-   * signed by it. The database may have lost that they were. Absent where nothing is remembered.
+   * Returns what it remembers to have signed of the given rows, at most {@linkcode LARGEST_BATCH}, each
+   * transaction once; nothing is signed by it. The database may have lost that they were. Absent where nothing is
+   * remembered. What a nonce ends is not among it: its rows say which nonce it has.
    *
    * @throws {SignerUnavailable} when it cannot be reached
    */
@@ -120,14 +140,33 @@ export interface SigningKey {
   readonly privateKey: Uint8Array;
 }
 
+/** The way in which a builder's transactions end, by which the signer knows for how long it must remember one. */
+export type Ending =
+  | {
+    readonly by: "time";
+    /** True if block time follows the wall clock; not where blocks are made on demand. */
+    readonly followsClock: boolean;
+    /** Time of the block an envelope stands on, Unix milliseconds; the envelope must be sound. */
+    blockTime(envelope: Envelope): number;
+  }
+  | {
+    readonly by: "height";
+    /** Time after which no block takes one any more, milliseconds after it was signed. */
+    readonly settlesMs: number;
+  }
+  | {
+    readonly by: "nonce";
+    /** Builds and signs a transfer of nothing to its own sender. The envelope's fault must have been asked for before. */
+    cancel(envelope: Envelope, key: SigningKey): SignedTransaction;
+  };
+
 /**
  * The signer's needs of a chain: to check an envelope and an intent, and to turn both into signed
  * bytes. It is all computation; no builder speaks to a node.
  */
 export interface TransferBuilder {
   readonly network: Network;
-  /** True if block time follows the wall clock; not where blocks are made on demand. */
-  readonly followsClock: boolean;
+  readonly ends: Ending;
   /**
    * Finds a reason for which an envelope must not be signed.
    *
@@ -141,13 +180,18 @@ export interface TransferBuilder {
    * @returns `null` when it can
    */
   intentFault(intent: Intent): string | null;
-  /** Time of the block an envelope stands on, Unix milliseconds; the envelope must be sound. */
-  blockTime(envelope: Envelope): number;
   /**
-   * Builds and signs. Both faults must have been asked for before.
+   * Builds and signs one transaction. All faults must have been asked for before.
    *
-   * @param salt two intents that are alike in everything but their id must not become one
-   *   transaction, so a builder puts this into a field that moves no money
+   * @param intents at least one; see {@linkcode SignRequest.outgoingIds}
+   * @param keyOf the keys of the wallets that they leave, and of their payer
+   * @param salt transactions that are alike in everything but the ids of their intents must not become one,
+   *   so a builder puts this into a field that moves no money; where a nonce tells them apart it is not needed
    */
-  sign(intent: Intent, envelope: Envelope, key: SigningKey, salt: string): SignedTransaction;
+  sign(
+    intents: readonly Intent[],
+    envelope: Envelope,
+    keyOf: (wallet: "hot" | number) => SigningKey,
+    salt: string,
+  ): SignedTransaction;
 }

@@ -10,7 +10,7 @@ type Method<Answer> = (...given: never[]) => Answer;
 
 /**
  * Treatment of a member by its type: `read` and `stream` ask nodes and wait for the check, `free` asks
- * none, `port` has methods of its own that ask, `value` is data.
+ * none, `port` has methods of its own that ask, `value` is data; the capabilities have a port in them.
  */
 type Treatment<Member> = Member extends Method<infer Answer>
   ? Answer extends AsyncIterable<unknown> ? "stream"
@@ -25,10 +25,11 @@ type Treatment<Member> = Member extends Method<infer Answer>
  */
 const TREATMENTS: {
   readonly [Name in keyof Required<Chain>]: Name extends "broadcast" ? "free"
+    : Name extends "capabilities" ? "capabilities"
     : Treatment<Required<Chain>[Name]>;
 } = {
   network: "value",
-  capabilities: "value",
+  capabilities: "capabilities",
   hotWallet: "value",
   address: "free",
   addressOf: "free",
@@ -78,14 +79,29 @@ function checkedMember(
     case "stream":
       return streamAfter(member, chain, verified);
     case "port":
-      return typeof member === "object" && member !== null
-        ? new Proxy(member, {
-          get: (port, method) => readAfter(Reflect.get(port, method), port, verified),
-        })
-        : member;
+      return typeof member === "object" && member !== null ? portAfter(member, verified) : member;
+    case "capabilities":
+      return capabilitiesAfter(chain.capabilities, verified);
     default:
       return member;
   }
+}
+
+/** A port whose methods ask nodes once the check has passed. */
+function portAfter<Port extends object>(port: Port, verified: () => Promise<void>): Port {
+  return new Proxy(port, {
+    get: (_, name) => readAfter(Reflect.get(port, name), port, verified),
+  });
+}
+
+/** Capabilities; the port of a chain that counts nonces asks nodes. */
+function capabilitiesAfter(
+  capabilities: Chain["capabilities"],
+  verified: () => Promise<void>,
+): Chain["capabilities"] {
+  const { life } = capabilities;
+  if (life.kind === "expires") return capabilities;
+  return { ...capabilities, life: { ...life, lane: portAfter(life.lane, verified) } };
 }
 
 /** A method that asks nodes once the check has passed; anything else as it is. */

@@ -24,7 +24,7 @@ export async function findNamedTransaction(
 
 /** A transaction of the service's own. */
 export interface FoundAttempt {
-  /** The transfer that it carries. */
+  /** The transfer that it carries, the first of them where it carries several. */
   readonly outgoingId: string;
   /**
    * True if it was declared dead. Its transfer was queued again or given up then, so that where it is
@@ -43,8 +43,8 @@ export async function findAttempt(
   txid: string,
 ): Promise<FoundAttempt | null> {
   const [row] = await sql<FoundAttempt[]>`
-    SELECT outgoing_id AS "outgoingId", outcome IS NOT DISTINCT FROM 'expired' AS "isExpired"
-    FROM book.attempt WHERE txid = ${txid} AND network = ${network}`;
+    SELECT outgoing_id AS "outgoingId", coalesce(outcome IN ('expired', 'superseded'), false) AS "isExpired"
+    FROM book.attempt WHERE txid = ${txid} AND network = ${network} AND place = 0`;
   return row ?? null;
 }
 
@@ -61,7 +61,7 @@ const waitingTransfer = shape({
   /** The reason for its waiting, as the treasury last found. */
   reason: orNull(text()),
   attempts: integer(),
-  /** Of the transaction that is under way. */
+  /** Of the transaction that is under way, the newest where there are several. */
   txid: orNull(text()),
   expiresAt: orNull(time()),
   createdAt: time(),
@@ -84,8 +84,10 @@ export async function listOutgoing(
       SELECT * FROM book.outgoing x
       WHERE x.network = w.network AND x.status = s.status AND x.status IN ('queued', 'signed')
       ORDER BY x.id LIMIT ${limit}) o
-    LEFT JOIN book.attempt a
-      ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
+    LEFT JOIN LATERAL (
+      SELECT * FROM book.attempt t
+      WHERE t.outgoing_id = o.id AND t.merchant_id = o.merchant_id AND t.outcome IS NULL
+      ORDER BY t.number DESC LIMIT 1) a ON true
     ORDER BY o.id`,
   );
 }

@@ -121,7 +121,7 @@ CREATE TABLE book.attempt (
   network text COLLATE "C" NOT NULL,
   txid text COLLATE "C" NOT NULL,
   bytes text NOT NULL,
-  expires_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone,
   created_at timestamp with time zone NOT NULL,
   outcome text COLLATE "C",
   reason text,
@@ -135,30 +135,47 @@ CREATE TABLE book.attempt (
   known_height bigint,
   reread_height bigint,
   adopted boolean NOT NULL DEFAULT false,
-  dies_after bigint NOT NULL,
+  dies_after bigint,
   seen_height bigint,
+  nonce bigint,
+  purpose text COLLATE "C" NOT NULL DEFAULT 'pay'::text,
+  place integer NOT NULL DEFAULT 0,
+  intents integer NOT NULL DEFAULT 1,
   CONSTRAINT attempt_pkey PRIMARY KEY (outgoing_id, number, merchant_id),
-  CONSTRAINT attempt_txid_network_key UNIQUE (txid, network),
   CONSTRAINT attempt_outgoing_id_merchant_id_fkey FOREIGN KEY (outgoing_id, merchant_id) REFERENCES book.outgoing(id, merchant_id),
+  CONSTRAINT attempt_cancels_a_nonce CHECK (((purpose = 'pay'::text) OR (nonce IS NOT NULL))),
   CONSTRAINT attempt_coin_rate_check CHECK ((coin_rate > (0)::numeric)),
   CONSTRAINT attempt_cost_of_fee CHECK (((costed_at IS NULL) OR (fee IS NOT NULL))),
-  CONSTRAINT attempt_dead_by_proof CHECK (((outcome IS DISTINCT FROM 'expired'::text) OR COALESCE(((evidence ?& ARRAY['height'::text, 'hash'::text]) AND (((evidence ->> 'previousTick'::text))::bigint > dies_after)), false))),
+  CONSTRAINT attempt_dead_by_proof CHECK (
+CASE
+    WHEN (outcome = 'expired'::text) THEN COALESCE(((evidence ?& ARRAY['height'::text, 'hash'::text]) AND (((evidence ->> 'previousTick'::text))::bigint > dies_after)), false)
+    WHEN (outcome = 'superseded'::text) THEN COALESCE(((nonce IS NOT NULL) AND (evidence ?& ARRAY['height'::text, 'hash'::text, 'by'::text]) AND ((evidence ->> 'by'::text) <> txid)), false)
+    ELSE true
+END),
   CONSTRAINT attempt_dies_within CHECK (((dies_after >= 0) AND (dies_after <= '9007199254740991'::bigint))),
+  CONSTRAINT attempt_ends_by_purpose CHECK (((outcome IS NULL) OR (outcome = ANY (ARRAY['expired'::text, 'superseded'::text])) OR (((outcome = 'cancelled'::text) = (purpose = 'cancel'::text)) AND ((outcome <> 'cancelled'::text) OR (height IS NOT NULL))))),
+  CONSTRAINT attempt_ends_one_way CHECK ((((dies_after IS NULL) = (nonce IS NOT NULL)) AND ((expires_at IS NULL) = (nonce IS NOT NULL)))),
   CONSTRAINT attempt_fee_limit_check CHECK ((fee_limit >= (0)::numeric)),
+  CONSTRAINT attempt_nonce_check CHECK ((nonce >= 0)),
   CONSTRAINT attempt_number_check CHECK ((number > 0)),
-  CONSTRAINT attempt_outcome_check CHECK ((outcome = ANY (ARRAY['paid'::text, 'failed'::text, 'unexpected'::text, 'expired'::text]))),
+  CONSTRAINT attempt_outcome_check CHECK ((outcome = ANY (ARRAY['paid'::text, 'failed'::text, 'unexpected'::text, 'expired'::text, 'superseded'::text, 'cancelled'::text]))),
+  CONSTRAINT attempt_place CHECK (((place >= 0) AND (place <= (intents - 1)))),
+  CONSTRAINT attempt_purpose_check CHECK ((purpose = ANY (ARRAY['pay'::text, 'cancel'::text]))),
   CONSTRAINT attempt_rate_of_cost CHECK (((coin_rate IS NULL) OR (costed_at IS NOT NULL)))
 ) WITH (fillfactor=80);
 CREATE INDEX attempt_costed ON book.attempt USING btree (network, outgoing_id) WHERE (costed_at IS NOT NULL);
 CREATE INDEX attempt_ended ON book.attempt USING btree (network, height) WHERE (height IS NOT NULL);
-CREATE INDEX attempt_fee_limits ON book.attempt USING btree (network) INCLUDE (fee_limit) WHERE (outcome IS NULL);
+CREATE INDEX attempt_fee_limits ON book.attempt USING btree (network) INCLUDE (fee_limit) WHERE ((outcome IS NULL) AND (nonce IS NULL));
 CREATE INDEX attempt_height ON book.attempt USING brin (height) WHERE (height IS NOT NULL);
-CREATE UNIQUE INDEX attempt_in_flight ON book.attempt USING btree (outgoing_id) WHERE (outcome IS NULL);
+CREATE UNIQUE INDEX attempt_in_flight ON book.attempt USING btree (outgoing_id) WHERE ((outcome IS NULL) AND (nonce IS NULL));
+CREATE INDEX attempt_of_nonce ON book.attempt USING btree (network, nonce) INCLUDE (outgoing_id, fee_limit) WHERE ((outcome IS NULL) AND (nonce IS NOT NULL));
+CREATE UNIQUE INDEX attempt_of_transaction ON book.attempt USING btree (txid, network, place);
 CREATE INDEX attempt_uncosted ON book.attempt USING btree (network, outgoing_id) WHERE ((fee IS NOT NULL) AND (costed_at IS NULL));
 CREATE TRIGGER attempt_adoption_is_kept BEFORE UPDATE OF adopted ON book.attempt FOR EACH ROW WHEN ((old.adopted IS DISTINCT FROM new.adopted)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER attempt_is_kept BEFORE UPDATE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.keep_attempt();
 CREATE TRIGGER attempt_is_never_deleted BEFORE DELETE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON book.attempt FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
+CREATE CONSTRAINT TRIGGER attempt_is_stored_whole AFTER INSERT ON book.attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.intents > 1)) EXECUTE FUNCTION book.check_shared_attempt();
 CREATE TRIGGER attempt_limit_is_kept BEFORE UPDATE OF fee_limit ON book.attempt FOR EACH ROW WHEN ((old.fee_limit IS DISTINCT FROM new.fee_limit)) EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.audit (
@@ -1424,9 +1441,10 @@ CREATE VIEW hub.spend_candidate AS
           WHERE q.status = 'queued'::text
         UNION ALL
          SELECT q.network, q.destination, q.currency, q.amount, q.payment_id, q.merchant_id, 'signed'::text,
-            a.expires_at
+            ( SELECT max(a.expires_at) AS max
+                   FROM book.attempt a
+                  WHERE a.outgoing_id = q.id AND a.merchant_id = q.merchant_id AND a.outcome IS NULL) AS max
            FROM book.outgoing q
-             LEFT JOIN book.attempt a ON a.outgoing_id = q.id AND a.merchant_id = q.merchant_id AND a.outcome IS NULL
           WHERE q.status = 'signed'::text) o ON o.network = s.network AND o.destination = s.recipient AND o.currency = s.currency AND o.amount = s.amount
      JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
   WHERE s.status = 'open'::text
@@ -1445,6 +1463,7 @@ UNION ALL
 -- book.check_refund() RETURNS trigger
 -- book.check_settled_items() RETURNS trigger
 -- book.check_settlement_history() RETURNS trigger
+-- book.check_shared_attempt() RETURNS trigger
 -- book.check_step() RETURNS trigger
 -- book.check_sweep_items() RETURNS trigger
 -- book.check_sweep_verdict() RETURNS trigger

@@ -93,7 +93,7 @@ class Plan {
       if (chain.gas !== undefined) {
         return this.#ownCoinStep(holding, await chain.gas.sweepCosts(transfer));
       }
-      const { fee: cost } = await chain.estimateFee(transfer);
+      const { fee: cost } = await chain.estimateFee([{ ...transfer, asset: currency }]);
       this.deps.costs.remember(currency, cost, now);
       return sponsoredStep(this.state, { ...holding, cost });
     } catch (error) {

@@ -168,7 +168,7 @@ export class FeeBoard {
     const at = now();
     const costOf = async (to: string) => {
       const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
-      return (await chain.estimateFee({ from, to, currency, amount }, signal)).fee;
+      return (await chain.estimateFee([{ from, to, asset: currency, amount }], signal)).fee;
     };
     try {
       // the hot wallet is a holder if it can pay at all

@@ -14,6 +14,7 @@ import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/sign
 import {
   endComparison,
   endFinishedHolds,
+  type QueuedId,
   readOpenHolds,
   readQueuedIds,
   setHoldBound,
@@ -21,7 +22,8 @@ import {
 import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { newId } from "../runtime/ids.ts";
-import { faultOf, isToBlame, termsOf } from "./sign_queued.ts";
+import { isToBlame } from "./sign_queued.ts";
+import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 
 /** Milliseconds between two questions to the signer for earlier signatures, while a hold is open. */
 const ADOPT_MS = 2_000;
@@ -70,7 +72,9 @@ export class HistoryHold {
     const { network, capabilities } = chain;
     try {
       const head = await chain.head();
-      const { lifetimeMs, blockMs } = capabilities;
+      const { life, blockMs } = capabilities;
+      // what a nonce ends is in a block already, or waits for one whatever time passes
+      const lifetimeMs = life.kind === "expires" ? life.ms : 0;
       const reached = { ...head, lifetimeMs, blockMs };
       for (const { failoverId, untilTime } of await readOpenHolds(sql, network)) {
         if (untilTime !== null || await setHoldBound(sql, failoverId, network, reached)) continue;
@@ -97,30 +101,31 @@ export class HistoryHold {
     this.#adoptedAt = performance.now();
     try {
       const near = (await chain.solid()).height;
+      // of a transaction of several the last one's page has all of them
+      const byId = new Map<string, QueuedId>();
       for (let after = "";;) {
         const queued = await readQueuedIds(sql, network, after, LARGEST_BATCH);
         const last = queued.at(-1);
         if (last === undefined) return;
         after = last.id;
-        const byId = new Map(queued.map((row) => [row.id, row]));
+        for (const row of queued) byId.set(row.id, row);
         const txids = new Set<string>();
         const rows = (await signer.live(queued.map(({ id }) => id))).flatMap(
-          ({ outgoingId, signed }): SignedRow[] => {
-            const row = byId.get(outgoingId);
-            if (row === undefined) return [];
+          ({ outgoingIds, signed }): SignedRow[] => {
+            const own = outgoingIds.flatMap((id) => byId.get(id) ?? []);
+            if (own.length < outgoingIds.length) return [];
             const terms = termsOf(chain, signed.bytes, near);
-            const fault = terms === null ? "no terms can be read" : faultOf(chain, signed, txids);
+            const fault = terms === null
+              ? "no terms can be read"
+              : faultOf(chain, signed, terms, txids);
             if (terms === null || fault !== null) {
-              this.#logOdd(outgoingId, fault);
+              for (const { id } of own) this.#logOdd(id, fault);
               return [];
             }
             txids.add(signed.txid);
-            const { beginning: sinceHeight, diesAfter } = terms;
             // what pays from its own address takes nothing of the hot wallet
-            const feeLimit = row.isHot ? terms.feeLimit : ZERO;
-            const { merchantId } = row;
-            const kept = { feeLimit, sinceHeight, diesAfter };
-            return [{ ...signed, outgoingId, merchantId, network, ...kept }];
+            const feeLimit = own.every(({ isHot }) => isHot) ? terms.feeLimit : ZERO;
+            return [...rowsOf(network, signed, terms, own, feeLimit)];
           },
         );
         const adopted = await this.#adoptApart(rows);
@@ -134,21 +139,22 @@ export class HistoryHold {
     }
   }
 
-  /** Adopts signatures; where the database refuses them for what is in one, each by itself. */
+  /** Adopts signatures; where the database refuses them for what is in one, each transaction by itself. */
   async #adoptApart(rows: readonly SignedRow[]): Promise<ReadonlySet<string>> {
     const { sql, chain: { network } } = this.#deps;
     try {
       return await adoptSigned(sql, network, rows);
     } catch (error) {
       if (!isToBlame(error)) throw error;
-      const [alone] = rows;
-      if (rows.length === 1 && alone !== undefined) {
-        this.#logOdd(alone.outgoingId, error);
+      if (byTransaction(rows).length === 1) {
+        for (const { outgoingId } of rows) this.#logOdd(outgoingId, error);
         return new Set();
       }
     }
     const adopted = new Set<string>();
-    for (const row of rows) for (const id of await this.#adoptApart([row])) adopted.add(id);
+    for (const shared of byTransaction(rows)) {
+      for (const id of await this.#adoptApart(shared)) adopted.add(id);
+    }
     return adopted;
   }
 

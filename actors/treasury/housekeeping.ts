@@ -187,8 +187,9 @@ const NO_TRANSFER = "out_nobody";
 async function signsFor(signer: Signer, network: Network): Promise<boolean | null> {
   try {
     const [answer] = await signer.sign([{
-      outgoingId: NO_TRANSFER,
-      envelope: { network, fields: {}, expiresAt: 0 },
+      outgoingIds: [NO_TRANSFER],
+      purpose: "pay",
+      envelope: { network, fields: {}, diesAfter: null, nonce: null, expiresAt: null },
     }]);
     return answer !== undefined && !("refused" in answer && isClosed(answer.refused));
   } catch (error) {

@@ -90,7 +90,7 @@ export async function prepareBatch(
         if (price === null) continue;
         silences.answered(row);
         const { fee, cost, feeLimit } = price;
-        const envelope = chain.envelope(solid, fee);
+        const envelope = chain.envelope(solid, fee, null);
         await liquidity.spend(row, cost);
         payable.push({ row, envelope, feeLimit, near: solid.height });
       } catch (error) {
@@ -200,7 +200,8 @@ async function priceOf(chain: Chain, row: QueuedRow): Promise<Price> {
     const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency });
     return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };
   }
-  const fee = await chain.estimateFee({ ...transfer, currency, isDelegation: isDelegation(row) });
+  const movement = { ...transfer, asset: currency, isDelegation: isDelegation(row) };
+  const fee = await chain.estimateFee([movement]);
   const cost = mostOf(fee);
   return { fee, cost, feeLimit: coinWalletOf(row) === "hot" ? cost : ZERO };
 }

@@ -19,6 +19,7 @@ import {
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
+import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
 import { ANOTHER_TRY, CurrencyHolds, PAUSES, Waits } from "./waits.ts";
 
@@ -106,7 +107,7 @@ async function sign(
   const tried = triedNow(rows, holds);
   const payable = await prepareBatch(chain, { rows: tried, commitments, cursor, waits, silent });
   const answers = await signer.sign(
-    payable.map(({ row, envelope }) => ({ outgoingId: row.id, envelope })),
+    payable.map(({ row, envelope }) => ({ outgoingIds: [row.id], envelope, purpose: "pay" })),
   );
   crashPoint("treasury.after-sign");
   const byId = new Map(payable.map((one) => [one.row.id, one]));
@@ -188,12 +189,13 @@ function readAnswers(
   const txids = new Set<string>();
   const signed: SignedRow[] = [];
   for (const answer of answers) {
-    const one = open.get(answer.outgoingId);
+    const id = answer.outgoingIds.join(", ");
+    const one = open.get(id);
     if (one === undefined) {
-      logEvent("treasury.answer_unasked", { network, id: answer.outgoingId });
+      logEvent("treasury.answer_unasked", { network, id });
       continue;
     }
-    open.delete(answer.outgoingId);
+    open.delete(id);
     const { row, feeLimit } = one;
     if ("refused" in answer) {
       const isShared = isClosed(answer.refused) || answer.refused === "paused";
@@ -205,18 +207,18 @@ function readAnswers(
       continue;
     }
     // the bytes may be older than this turn: the signer gives those of a lost commit once more
-    const read = termsOf(chain, answer.signed.bytes, one.near);
-    const fault = read === null ? "it refers to no block" : faultOf(chain, answer.signed, txids);
-    if (read === null || fault !== null) {
+    const terms = termsOf(chain, answer.signed.bytes, one.near);
+    const fault = terms === null
+      ? "it refers to no block"
+      : faultOf(chain, answer.signed, terms, txids);
+    if (terms === null || fault !== null) {
       const reason = `the signer's answer cannot be used: ${fault}`;
       waits.add(row, reason, PAUSES.own, "its signature is forgotten");
       continue;
     }
     txids.add(answer.signed.txid);
     holds.signed(row.currency);
-    const { id: outgoingId, merchantId } = row;
-    const terms = { feeLimit, sinceHeight: read.beginning, diesAfter: read.diesAfter };
-    signed.push({ outgoingId, merchantId, network: row.network, ...answer.signed, ...terms });
+    signed.push(...rowsOf(row.network, answer.signed, terms, [row], feeLimit));
   }
   for (const { row } of open.values()) {
     waits.add(row, "the signer did not answer for it", PAUSES.own, "others were answered");
@@ -234,8 +236,8 @@ export function isClosed(refused: string): boolean {
 }
 
 /**
- * Commits signatures; where the database refuses the batch for what is in it, each by itself, so that
- * one that breaks a rule of the schema takes no other along. Each commit follows the one before it in
+ * Commits signatures; where the database refuses the batch for what is in it, each transaction by itself, so
+ * that one that breaks a rule of the schema takes no other along. Each commit follows the one before it in
  * the same turn: what another node signs in between ends it.
  *
  * @param onRefused called with each that the database refuses alone, and a reason for the operator
@@ -256,9 +258,9 @@ async function commitApart(
   }
   const committed = new Set<string>();
   let { batches } = turn;
-  for (const row of rows) {
+  for (const shared of byTransaction(rows)) {
     try {
-      const ids = await commitSigned(sql, [row], { ...turn, batches });
+      const ids = await commitSigned(sql, shared, { ...turn, batches });
       if (ids === null) return committed.size === 0 ? null : committed;
       // the turn counts every commit, also one that found its transfer given up
       batches++;
@@ -269,7 +271,8 @@ async function commitApart(
         logEvent("treasury.commit_waits", { network: turn.network, error });
         return committed;
       }
-      onRefused(row, `it cannot be committed: ${error instanceof Error ? error.message : error}`);
+      const reason = `it cannot be committed: ${error instanceof Error ? error.message : error}`;
+      for (const row of shared) onRefused(row, reason);
     }
   }
   return committed;
@@ -278,30 +281,4 @@ async function commitApart(
 /** True where the statement itself is to blame: neither the connection nor the server has reasons of its own. */
 export function isToBlame(error: unknown): boolean {
   return classifyDatabaseError(error) !== "connection" && !isTransient(error);
-}
-
-/** Terms of signed bytes; null: they are none of this chain. */
-export function termsOf(
-  chain: Pick<Chain, "termsOf">,
-  bytes: string,
-  near: number,
-): ReturnType<Chain["termsOf"]> | null {
-  try {
-    return chain.termsOf(bytes, near);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return null;
-  }
-}
-
-/** The reason for which a signature cannot be used; null: it can. */
-export function faultOf(
-  chain: Pick<Chain, "transactionId">,
-  { txid, bytes, expiresAt }: Extract<SignAnswer, { readonly signed: unknown }>["signed"],
-  earlier: ReadonlySet<string>,
-): string | null {
-  if (chain.transactionId(txid) !== txid) return `it is no transaction id: ${txid}`;
-  if (earlier.has(txid)) return `another transfer of the batch has its transaction: ${txid}`;
-  if (bytes === "") return "it has no bytes";
-  return Number.isSafeInteger(expiresAt) ? null : `it has no time of expiry: ${expiresAt}`;
 }

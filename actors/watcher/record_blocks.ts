@@ -9,9 +9,8 @@
 import { logEvent } from "../../log/log_event.ts";
 import { isTracing, traceSpan } from "../../log/traces.ts";
 import type { Sql } from "postgres";
-import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
+import type { Block, Chain, Finality, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
-import { transfersBetween } from "../../chains/transfers_between.ts";
 import { findAddresses, findAddressIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import {
   type FoundSpend,
@@ -30,6 +29,7 @@ import {
 } from "../../ledger/watcher/record_outcomes.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
+import { outcomesOf, type Shown } from "./outcomes_of.ts";
 
 /** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
@@ -64,7 +64,7 @@ export async function recordBlocks(
   if (spends.length > 0) await recordUnknown(sql, chain, spends, own);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   if (view === "head") await markSeen(sql, network, blocks);
-  const outcomes = outcomesOf(chain, undecided(network, own), blocks);
+  const outcomes = undecidedOutcomes(chain, own, blocks);
   const told = await recordOutcomes(sql, network, outcomes);
   if (isTracing()) traceOutcomes(network, outcomes);
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
@@ -120,69 +120,64 @@ export async function findingsOf(
   return findings;
 }
 
-function outcomesOf(
+/** The ends of own transactions that have none yet, by the blocks that they were met in. */
+function undecidedOutcomes(
   chain: WatchedChain,
   own: readonly OwnTransaction[],
   blocks: readonly Block[],
 ): readonly OutcomeFinding[] {
   if (own.length === 0) return [];
-  const included = new Map<string, { transaction: IncludedTransaction; block: Block }>();
-  for (const block of blocks) {
-    for (const transaction of block.transactions) {
-      included.set(transaction.txid, { transaction, block });
+  const shown = new Map<string, Shown>();
+  const txids = new Set(own.map(({ txid }) => txid));
+  for (const { transactions, transfers, height } of blocks) {
+    for (const transaction of transactions) {
+      const { txid } = transaction;
+      if (!txids.has(txid)) continue;
+      shown.set(txid, {
+        transaction,
+        transfers: transfers.filter((one) => one.txid === txid),
+        height,
+      });
     }
   }
-  return own.map((mine) => {
-    const found = included.get(mine.txid);
+  return [...Map.groupBy(own, ({ txid }) => txid)].flatMap(([txid, intents]) => {
+    const found = shown.get(txid);
     if (found === undefined) {
-      throw new Error(
-        `Cannot find an own transaction in the blocks it was met in: ${mine.txid}`,
-      );
+      throw new Error(`Cannot find an own transaction in the blocks it was met in: ${txid}`);
     }
-    return outcomeOf(chain, mine, found.transaction, found.block);
+    return outcomesOf(chain, intents, found).filter((outcome) => isUndecided(chain, outcome));
   });
 }
 
-function outcomeOf(
-  chain: WatchedChain,
-  own: OwnTransaction,
-  transaction: IncludedTransaction,
-  block: Block,
-): OutcomeFinding {
-  const { height } = block;
-  const { fee, failure } = transaction;
-  const told = { network: chain.network, outgoingId: own.outgoingId, height, txid: own.txid };
-  if (transaction.success && !paid(chain, own, block.transfers)) {
-    logEvent("transfer.unexpected", told);
-    const reason = "the transaction succeeded without the transfer that was intended";
-    return { own, result: "unexpected", reason, height, fee };
+/** True where an outcome is new; one that was declared dead and was not is an alarm. */
+function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolean {
+  const { own: { outgoingId, txid, outcome, purpose }, result, reason, height } = finding;
+  if (outcome !== null) {
+    if (wasDead(outcome)) logEvent("transfer.revived", { network, outgoingId, txid });
+    return false;
   }
-  const result = transaction.success ? "paid" : "failed";
-  if (transaction.success) logEvent("transfer.final", told);
-  else logEvent("transfer.failed", { ...told, reason: failure ?? "the node gives no reason" });
-  return { own, result, reason: failure, height, fee };
+  // nothing of the transfer is in it
+  if (purpose === "cancel") return false;
+  const told = { network, outgoingId, height, txid };
+  switch (result) {
+    case "paid":
+      logEvent("transfer.final", told);
+      break;
+    case "failed":
+      logEvent("transfer.failed", { ...told, reason: reason ?? "the node gives no reason" });
+      break;
+    case "unexpected":
+      logEvent("transfer.unexpected", told);
+      break;
+    default:
+      result satisfies never;
+  }
+  return true;
 }
 
-/** True where the logs show the very transfer that was intended; a success alone proves nothing. */
-function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
-  // the coin and what is delegated leave no log: a success of what was signed is what was intended
-  if (own.currency === "native") return true;
-  const wallet = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
-  const ends = { currency: own.currency, from: wallet, to: own.destination };
-  return transfersBetween(chain, transfers, ends)
-    .some(({ txid, amount }) => txid === own.txid && amount === own.amount);
-}
-
-/** Transactions without an outcome; one that was declared dead and was not is an alarm. */
-function undecided(network: Network, met: readonly OwnTransaction[]): readonly OwnTransaction[] {
-  for (const { outgoingId, txid } of met.filter(({ wasExpired }) => wasExpired)) {
-    logEvent("transfer.revived", {
-      network,
-      outgoingId,
-      txid,
-    });
-  }
-  return met.filter(({ wasExpired }) => !wasExpired);
+/** True of an end for which a proof says that no block has the transaction. */
+function wasDead(outcome: OwnTransaction["outcome"]): boolean {
+  return outcome === "expired" || outcome === "superseded";
 }
 
 /** A transfer out of a wallet of the service, by any signer. */
@@ -222,7 +217,7 @@ async function recordUnknown(
   own: readonly OwnTransaction[],
 ): Promise<void> {
   const { network } = chain;
-  const known = new Set(own.filter(({ wasExpired }) => !wasExpired).map(({ txid }) => txid));
+  const known = new Set(own.filter(({ outcome }) => !wasDead(outcome)).map(({ txid }) => txid));
   const unknown = spends.filter(({ transfer }) => !known.has(transfer.txid));
   if (unknown.length === 0) return;
   const indexes = await findAddressIndexes(

@@ -119,7 +119,6 @@ async function openNetwork(
     const contracts = contractsOf(config, network, dev);
     const family = familyOf(network);
     const isDevelopment = dev !== null;
-    const lifetimeMs = family.terms[isDevelopment ? "developmentLifetimeMs" : "lifetimeMs"];
     const feeCap = amountOf(settings.treasury.feeCap);
     const open = await family.open({
       network,
@@ -131,7 +130,7 @@ async function openNetwork(
       hotWallet: account.hotWallet,
       dailyCalls: settings.dailyCalls ?? undefined,
       callsPerSecond: settings.callsPerSecond ?? undefined,
-      making: { lifetimeMs, feeCap, isDevelopment },
+      making: { feeCap, isDevelopment },
     });
     // a development chain behind a proxy looks like any other node, but for its first block
     if (config.environment !== "development" && !isRehearsal) {
@@ -145,13 +144,7 @@ async function openNetwork(
       chain: await checked(open),
       nodes: open.nodes,
       dev,
-      signerNetwork: {
-        network,
-        contracts,
-        longestLifetimeMs: lifetimeMs,
-        feeCap,
-        clockToleranceMs: isDevelopment ? null : family.terms.clockToleranceMs,
-      },
+      signerNetwork: { network, contracts, feeCap, isDevelopment },
       stop: own?.stop ?? null,
     };
   } catch (error) {

@@ -7,9 +7,11 @@
 
 import { createSigner, steadyClock } from "../../chains/signer/create_signer.ts";
 import { LastingFailure } from "../../chains/signer/lasting_failure.ts";
-import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
+import type { PinnedNonces } from "../../chains/signer/pinned_nonces.ts";
+import type { SignedMemory } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
+import type { StoredSignature } from "../../chains/signer/stored_signature.ts";
 import { familyOf } from "../../chains/families.ts";
 import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
@@ -32,6 +34,8 @@ export interface SignerState {
   readonly persistSpent?: (spent: SpentHours) => Promise<void>;
   /** Signatures that an earlier process made lately. */
   readonly memory?: SignedMemory;
+  /** Nonces that an earlier process gave. */
+  readonly nonces?: PinnedNonces;
   /** Makes signatures durable. */
   readonly persistSigned?: (batch: readonly StoredSignature[]) => Promise<void>;
 }
@@ -88,7 +92,7 @@ export async function openSigner(
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     readsOnly: true,
   });
-  const { isPaused, persistSpent, memory, persistSigned } = state;
+  const { isPaused, persistSpent, memory, nonces, persistSigned } = state;
   const intents: IntentSource = { read: (ids) => readIntents(sql, ids) };
   const away = new LastingFailure("signer.database_away", "reaching the database");
   const steady = steadyClock();
@@ -102,6 +106,7 @@ export async function openSigner(
       spending,
       ...(persistSpent === undefined ? {} : { persistSpent }),
       ...(memory === undefined ? {} : { memory }),
+      ...(nonces === undefined ? {} : { nonces }),
       ...(persistSigned === undefined ? {} : { persistSigned }),
       isPaused,
       now: Date.now,

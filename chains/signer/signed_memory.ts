@@ -1,5 +1,5 @@
 /**
- * Remembers what the signer signed of late.
+ * Remembers what the signer signed of late, on chains whose transactions expire.
  *
  * The database lets an intent be signed once. Between signing and that commit the same intent may
  * be asked for again, by a treasury that restarted or by one gone wrong; it then gets the very
@@ -10,7 +10,12 @@
 
 import type { Network } from "../../ledger/money/pair.ts";
 import type { SignedTransaction } from "../chain.ts";
-import type { Intent } from "../signer.ts";
+import {
+  areSame,
+  type CommittedIntent,
+  type SignatureEnd,
+  type StoredSignature,
+} from "./stored_signature.ts";
 
 /**
  * About 150 MB. A signature is remembered for its five minutes and the minute until a solid block
@@ -20,35 +25,26 @@ const MOST = 100_000;
 /** So many more than were left by one look for dead ones make it worth another. */
 const SWEEP_STEP = 5_000;
 
-/** A signature, with what it commits to. */
-export interface StoredSignature {
-  readonly outgoingId: string;
-  readonly network: Network;
-  readonly details: string;
-  readonly signed: SignedTransaction;
-}
+/** A signature that expires. */
+export type ExpiringSignature = StoredSignature<Extract<SignatureEnd, { readonly at: number }>>;
 
-/** The details a signature commits to. */
-function detailsOf(intent: Intent): string {
-  const { network, kind, currency, amount, destination, wallet } = intent;
-  return [network, kind, currency, amount, destination, wallet].join("|");
-}
-
-/** Signatures by intent. */
+/** Signatures that expire, by intent. */
 export class SignedMemory {
-  readonly #entries = new Map<string, StoredSignature>();
+  /** A signature stands under each intent that its transaction carries. */
+  readonly #entries = new Map<string, ExpiringSignature>();
   readonly #txids = new Set<string>();
   readonly #passed = new Map<Network, number>();
+  #clock = -Infinity;
   readonly #most: number;
   #sweepAt: number;
 
   /**
    * @param kept of an earlier run, oldest first
-   * @param most signatures that are remembered at a time
+   * @param most intents whose signatures are remembered at a time
    */
-  constructor(kept: readonly StoredSignature[] = [], most: number = MOST) {
+  constructor(kept: readonly ExpiringSignature[] = [], most: number = MOST) {
     this.#most = most;
-    for (const entry of kept) this.#put(entry);
+    for (const entry of kept) this.remember(entry);
     this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, most);
   }
 
@@ -58,67 +54,80 @@ export class SignedMemory {
   }
 
   /**
-   * The earlier signature of an intent.
+   * The earlier signature of intents that share a transaction. What has expired by the time that is known to
+   * have passed is forgotten.
    *
-   * @param passed time that has passed for certain; what expired by it is forgotten
-   * @returns `changed` when an unexpired signature says something else than the intent does now
+   * @returns `changed` when an unexpired signature of one of them says something else than the intents do now
    */
-  find(intent: Intent, passed: number): SignedTransaction | "changed" | null {
-    const entry = this.#entries.get(intent.outgoingId);
-    if (entry === undefined) return null;
-    if (entry.signed.expiresAt <= passed) {
-      this.#forget(entry);
-      return null;
+  find(intents: readonly CommittedIntent[]): SignedTransaction | "changed" | null {
+    let found: ExpiringSignature | null = null;
+    for (const { outgoingId } of intents) {
+      const entry = this.#entries.get(outgoingId);
+      if (entry === undefined) continue;
+      if (this.#isOver(entry)) this.#forget(entry);
+      else found = entry;
     }
-    return entry.details === detailsOf(intent) ? entry.signed : "changed";
+    if (found === null) return null;
+    return areSame(found.intents, intents) ? found.signed : "changed";
   }
 
   /** The signature of an intent, live or not, as long as it is remembered. */
-  recall(outgoingId: string): SignedTransaction | null {
-    return this.#entries.get(outgoingId)?.signed ?? null;
+  recall(outgoingId: string): ExpiringSignature | null {
+    return this.#entries.get(outgoingId) ?? null;
   }
 
-  /** True if another intent has this transaction id. */
+  /** True if other intents have this transaction id. */
   hasTxid(txid: string): boolean {
     return this.#txids.has(txid);
   }
 
   /** Remembers a signature. */
-  remember(intent: Intent, signed: SignedTransaction): StoredSignature {
-    const { outgoingId, network } = intent;
-    const entry: StoredSignature = { outgoingId, network, details: detailsOf(intent), signed };
-    this.#put(entry);
-    return entry;
+  remember(entry: ExpiringSignature): void {
+    for (const { outgoingId } of entry.intents) {
+      const earlier = this.#entries.get(outgoingId);
+      if (earlier !== undefined) this.#forget(earlier);
+    }
+    for (const { outgoingId } of entry.intents) this.#entries.set(outgoingId, entry);
+    this.#txids.add(entry.signed.txid);
   }
 
-  /** Learns the time that has passed on a network. */
+  /** Learns the block time that has passed on a network. */
   pass(network: Network, passed: number): void {
     if (passed > this.passed(network)) this.#passed.set(network, passed);
   }
 
-  /** The latest time that is known to have passed on a network. */
+  /** The latest block time that is known to have passed on a network. */
   passed(network: Network): number {
     return this.#passed.get(network) ?? -Infinity;
+  }
+
+  /** Learns the time by the signer's clock. */
+  passClock(now: number): void {
+    this.#clock = Math.max(this.#clock, now);
+  }
+
+  /** The latest time that the signer's clock has shown. */
+  get clock(): number {
+    return this.#clock;
   }
 
   /** Forgets what has expired, whenever enough has come together for it. */
   sweep(): void {
     if (this.#entries.size < this.#sweepAt) return;
     for (const entry of this.#entries.values()) {
-      if (entry.signed.expiresAt <= this.passed(entry.network)) this.#forget(entry);
+      if (this.#isOver(entry)) this.#forget(entry);
     }
     this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, this.#most);
   }
 
-  #put(entry: StoredSignature): void {
-    const earlier = this.#entries.get(entry.outgoingId);
-    if (earlier !== undefined) this.#forget(earlier);
-    this.#entries.set(entry.outgoingId, entry);
-    this.#txids.add(entry.signed.txid);
+  #isOver({ end, network }: ExpiringSignature): boolean {
+    return end.at <= (end.by === "time" ? this.passed(network) : this.#clock);
   }
 
-  #forget({ outgoingId, signed }: StoredSignature): void {
-    this.#entries.delete(outgoingId);
-    this.#txids.delete(signed.txid);
+  #forget(entry: ExpiringSignature): void {
+    for (const { outgoingId } of entry.intents) {
+      if (this.#entries.get(outgoingId) === entry) this.#entries.delete(outgoingId);
+    }
+    this.#txids.delete(entry.signed.txid);
   }
 }

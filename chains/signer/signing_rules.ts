@@ -146,32 +146,40 @@ export class SpendingLimits {
   }
 
   /**
-   * Finds the limit that an intent is over.
+   * Finds the limit that the intents of one transaction are over together.
    *
    * @param now Unix milliseconds
-   * @returns `null` when it is within
+   * @returns `null` when they are within
    */
-  fault(intent: Intent, now: number): string | null {
-    if (!isSpending(intent.kind)) return null;
-    const name = `${intent.currency}/${intent.network}` as const;
-    const limit = this.limits[name];
-    if (limit === undefined) return null;
-    const { perTransaction, perDay } = limit;
-    if (perTransaction !== undefined && intent.amount > perTransaction) {
-      return `more than ${formatAmount(perTransaction)} ${OVER_TRANSACTION_CAP}`;
+  fault(intents: readonly Intent[], now: number): string | null {
+    const sums = new Map<`${Asset}/${Network}`, Amount>();
+    for (const { kind, currency, network, amount } of intents) {
+      if (!isSpending(kind)) continue;
+      const name = `${currency}/${network}` as const;
+      sums.set(name, add(sums.get(name) ?? ZERO, amount));
     }
-    if (perDay !== undefined && add(this.#sum(name, now), intent.amount) > perDay) {
-      return `more than ${formatAmount(perDay)} ${OVER_DAY_CAP}`;
+    for (const [name, amount] of sums) {
+      const { perTransaction, perDay } = this.limits[name] ?? {};
+      if (perTransaction !== undefined && amount > perTransaction) {
+        return `more than ${formatAmount(perTransaction)} ${OVER_TRANSACTION_CAP}`;
+      }
+      if (perDay !== undefined && add(this.#sum(name, now), amount) > perDay) {
+        return `more than ${formatAmount(perDay)} ${OVER_DAY_CAP}`;
+      }
     }
     return null;
   }
 
   /**
-   * Counts a signature.
+   * Counts each intent of a signature.
    *
-   * @returns whether it counts at all
+   * @returns whether any counts at all
    */
-  count(intent: Intent, now: number): boolean {
+  count(intents: readonly Intent[], now: number): boolean {
+    return intents.filter((intent) => this.#count(intent, now)).length > 0;
+  }
+
+  #count(intent: Intent, now: number): boolean {
     if (!isSpending(intent.kind)) return false;
     const name = `${intent.currency}/${intent.network}`;
     const hours = this.#spent.get(name) ?? new Map<number, Amount>();

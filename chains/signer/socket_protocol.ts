@@ -97,18 +97,23 @@ export const RESPONSE_BYTES = 4 * 1024 * 1024;
 
 const id = z.int().min(1);
 const outgoingId = z.string().min(1).max(100);
-const expiresAt = z.int().min(0);
+/** More than any transaction carries. */
+const outgoingIds = z.array(outgoingId).min(1).max(100);
+const whole = z.int().min(0).nullable();
 
 const requestSchema = z.discriminatedUnion("op", [
   z.strictObject({
     id,
     op: z.literal("sign"),
     requests: z.array(z.strictObject({
-      outgoingId,
+      outgoingIds,
+      purpose: z.enum(["pay", "cancel"]),
       envelope: z.strictObject({
         network: z.enum(NETWORKS),
         fields: z.record(z.string().max(50), z.union([z.string().max(200), z.number()])),
-        expiresAt,
+        diesAfter: whole,
+        nonce: whole,
+        expiresAt: whole,
       }),
     })).max(LARGEST_BATCH),
   }),
@@ -126,21 +131,23 @@ export type SocketRequest =
   | { readonly id: number; readonly op: "status" };
 
 const rememberedSchema = z.strictObject({
-  outgoingId,
+  outgoingIds,
   signed: z.strictObject({
     txid: z.string().min(1).max(200),
     bytes: z.string().min(1),
-    expiresAt,
+    expiresAt: whole,
   }),
 });
 
 const answerSchema = z.union([
   rememberedSchema,
   z.strictObject({
-    outgoingId,
+    outgoingIds,
     refused: z.enum([
       "unknown-intent",
       "not-queued",
+      "not-together",
+      "wrong-nonce",
       "paused",
       "locked",
       "no-signer",

@@ -7,11 +7,11 @@
 import { toTokenUnits } from "../../ledger/money/amount.ts";
 import type { Family } from "../family.ts";
 import { addressOfPublicKey, tronAddress } from "./address.ts";
+import { CLOCK_TOLERANCE_MS, DEVELOPMENT_LIFETIME_MS, LIFETIME_MS } from "./terms.ts";
 import { TRX_DECIMALS } from "./token_contracts.ts";
 
 /** A third of the time between two blocks. */
 const LEAST_BLOCK_MS = 1_000;
-const MINUTE_MS = 60_000;
 
 /** A cap of fees in sun, which nodes take as a number. */
 function sunOf(feeCap: Parameters<typeof toTokenUnits>[0]): number {
@@ -21,11 +21,6 @@ function sunOf(feeCap: Parameters<typeof toTokenUnits>[0]): number {
 /** See {@linkcode Family}. */
 export const TRON: Family = {
   name: "tron",
-  terms: {
-    lifetimeMs: 5 * MINUTE_MS,
-    developmentLifetimeMs: 30_000,
-    clockToleranceMs: 10 * MINUTE_MS,
-  },
   address: tronAddress,
   encodeAddress: addressOfPublicKey,
   async open({ apiKey, dailyCalls, callsPerSecond, making, ...options }) {
@@ -36,16 +31,22 @@ export const TRON: Family = {
       ...(dailyCalls === undefined ? {} : { dailyCalls }),
       ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
       ...(making === undefined ? {} : {
-        lifetimeMs: making.lifetimeMs,
+        lifetimeMs: making.isDevelopment ? DEVELOPMENT_LIFETIME_MS : LIFETIME_MS,
         highestFeeLimitSun: sunOf(making.feeCap),
         checksIdentity: true,
         ...(making.isDevelopment ? {} : { leastBlockMs: LEAST_BLOCK_MS }),
       }),
     });
   },
-  async builder({ feeCap, ...bounds }) {
+  async builder({ network, contracts, feeCap, isDevelopment }) {
     const { createTronTransferBuilder } = await import("./pay/transfer_builder.ts");
-    return createTronTransferBuilder({ ...bounds, highestFeeLimitSun: sunOf(feeCap) });
+    return createTronTransferBuilder({
+      network,
+      contracts,
+      longestLifetimeMs: LIFETIME_MS,
+      highestFeeLimitSun: sunOf(feeCap),
+      clockToleranceMs: isDevelopment ? null : CLOCK_TOLERANCE_MS,
+    });
   },
   async identityOf(node, signal) {
     const { firstBlockOf } = await import("./tron_chain.ts");

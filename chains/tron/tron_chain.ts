@@ -8,8 +8,8 @@ import { logEvent } from "../../log/log_event.ts";
 import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { AddressSource } from "../address_source.ts";
-import type { Asset, Chain, Checkpoint } from "../chain.ts";
-import type { FeeEstimate, GasPort } from "../fees.ts";
+import type { Asset, Checkpoint } from "../chain.ts";
+import type { FeeEstimate, GasPort, Movement } from "../fees.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
 import { ChainIdentity, NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode } from "../nodes/node.ts";
@@ -109,17 +109,20 @@ function contractOf({ contracts, network }: Parts, currency: Currency): string {
 /** See {@linkcode Chain.estimateFee}. */
 async function estimateFee(
   parts: Parts,
-  transfer: Parameters<Chain["estimateFee"]>[0],
+  movements: readonly Movement[],
   signal?: AbortSignal,
 ): Promise<FeeEstimate> {
   const { pool, parameters, highestFeeLimitSun } = parts;
-  const to = addressToHex(transfer.to);
-  const prices = await parameters.prices(signal);
-  if (transfer.isDelegation === true) return delegationFee(prices);
-  if (transfer.currency === "native") {
-    return await estimateNativeTransfer(pool, prices, to, signal);
+  const [movement] = movements;
+  if (movement === undefined || movements.length > 1) {
+    throw new RangeError(`Cannot estimate as a transaction moves one thing: ${movements.length}`);
   }
-  const call = callOf(parts, { ...transfer, currency: transfer.currency });
+  const { asset, isDelegation } = movement;
+  const to = addressToHex(movement.to);
+  const prices = await parameters.prices(signal);
+  if (isDelegation === true) return delegationFee(prices);
+  if (asset === "native") return await estimateNativeTransfer(pool, prices, to, signal);
+  const call = callOf(parts, { ...movement, currency: asset });
   return await estimateTokenTransfer(pool, prices, call, highestFeeLimitSun, signal);
 }
 
@@ -262,7 +265,8 @@ export function createTronChain(options: TronChainOptions): TronChain {
     capabilities: {
       currencies: entries.map(([currency]) => currency),
       contracts: new Map(entries),
-      lifetimeMs,
+      life: { kind: "expires", ticks: lifetimeMs, ms: lifetimeMs },
+      sweepsAtOnce: 1,
       blockMs: options.blockMs ?? PROFILES[network].pace.blockMs,
     },
     ignored: context.ignored,
@@ -280,7 +284,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     },
     transaction: (txid, finality, signal, checkpoint) =>
       readTransaction(pool, txid, finality, context, signal, checkpoint),
-    estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
+    estimateFee: (movements, signal) => estimateFee(parts, movements, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     termsOf: signedTerms,
     broadcast: (signed, signal) => broadcastToAll(pool.nodes, signed, signal),

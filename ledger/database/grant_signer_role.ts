@@ -3,7 +3,8 @@ import { assertMigrated } from "./migrate.ts";
 
 /** Everything that signing reads; anything else the role has is taken away. */
 const READABLE = [
-  ["book.outgoing", "id, kind, network, currency, amount, wallet, destination, status"],
+  ["book.outgoing", "id, kind, network, currency, amount, wallet, fee_payer, destination, status"],
+  ["book.attempt", "outgoing_id, txid, nonce, outcome"],
   ["hub.address", "network, address, wallet_index"],
 ] as const;
 
@@ -14,7 +15,7 @@ const READ_ONLY = "default_transaction_read_only=on";
 
 /**
  * Reduces a role to what the signer reads: the columns of intents that decide who is paid how much,
- * under which index an address is known as ours, and whether a payout would go to its own payer. The
+ * which numbers of its transactions were used, under which index an address is known as ours, and whether a payout would go to its own payer. The
  * role has to exist; what else it may do in the book's schemas is revoked. Running it again changes
  * nothing.
  *

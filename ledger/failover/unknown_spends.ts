@@ -99,7 +99,8 @@ export async function recordUnknownSpends(
         WHEN f.status = 'open' AND f.wallet = 'hot'
           AND f.recipient = (SELECT w.cold_wallet FROM hub.wallet w WHERE w.network = ${network})
           AND NOT EXISTS (
-            SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network} AND a.outcome = 'expired')
+            SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
+              AND a.outcome IN ('expired', 'superseded'))
           AND NOT EXISTS (
             SELECT FROM book.outgoing o WHERE o.network = ${network} AND (o.status = 'queued' OR o.status = 'signed')
               AND o.kind <> 'cold' AND o.destination = f.recipient)
@@ -109,7 +110,7 @@ export async function recordUnknownSpends(
     FROM ${foundShape.rows(sql, "f", found)}
     WHERE NOT EXISTS (
         SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
-          AND a.outcome <> 'expired')
+          AND a.outcome NOT IN ('expired', 'superseded'))
       AND f.height > coalesce((
         SELECT c.began_height FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'), -1)
     ON CONFLICT DO NOTHING RETURNING txid, log_index, status, currency
@@ -148,7 +149,7 @@ export async function readSpendsOfAttempts(
     JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
     LEFT JOIN hub.unreadable_block u ON u.network = s.network AND u.view = 'again' AND u.height = s.height
     WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold')
-      AND a.outcome IS DISTINCT FROM 'expired'
+      AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded'))
       AND (u.height IS NULL OR u.next_try_at <= now()
         OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))
     GROUP BY s.txid, s.height, u.next_try_at
@@ -162,7 +163,7 @@ export async function closeKnownSpends(sql: Sql, network: Network): Promise<read
     UPDATE hub.unknown_spend s SET status = 'known', decided_at = now()
     FROM book.attempt a
     WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold')
-      AND a.txid = s.txid AND a.network = s.network AND a.outcome <> 'expired'
+      AND a.txid = s.txid AND a.network = s.network AND a.outcome NOT IN ('expired', 'superseded')
     RETURNING s.txid`;
   return rows.map(({ txid }) => txid);
 }
@@ -193,7 +194,7 @@ export async function findUndecided(sql: Sql, txid: string): Promise<readonly Un
     SELECT ${columns(sql)} FROM hub.unknown_spend s
     WHERE s.txid = ${txid} AND s.status = 'open'
       AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = s.txid AND a.network = s.network
-        AND a.outcome IS DISTINCT FROM 'expired')
+        AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded')))
     ORDER BY s.network, s.log_index`,
   );
 }

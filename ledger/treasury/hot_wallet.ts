@@ -20,7 +20,7 @@ export interface Commitments {
 /**
  * Sums of what waits for a signature and of what is signed and not final, per asset. What is delegated
  * stays the wallet's own and is not among them, but the fees of delegating it are; sweeps pay theirs
- * from their own addresses. In one statement: what ends in between would be in none of two.
+ * from their own addresses, but for those that the hot wallet sends. In one statement: what ends in between would be in none of two.
  */
 export async function readCommitments(sql: Sql, network: Network): Promise<Commitments> {
   const rows = await sql<
@@ -36,7 +36,12 @@ export async function readCommitments(sql: Sql, network: Network): Promise<Commi
       WHERE network = ${network} AND wallet = 'hot' AND status = 'signed'
         AND kind NOT IN ('delegation', 'reclaim') GROUP BY currency
       UNION ALL
-      SELECT 'native', 0, sum(fee_limit) FROM book.attempt WHERE network = ${network} AND outcome IS NULL
+      SELECT 'native', 0, sum(fee_limit) FROM book.attempt WHERE network = ${network} AND outcome IS NULL AND nonce IS NULL
+      UNION ALL
+      -- of the transactions with one nonce only one is ever in a block
+      SELECT 'native', 0, sum(most) FROM (
+        SELECT max(fee_limit) AS most FROM book.attempt
+        WHERE network = ${network} AND outcome IS NULL AND nonce IS NOT NULL GROUP BY nonce, outgoing_id) numbered
     )
     SELECT currency AS asset, trim_scale(coalesce(sum(queued), 0))::text AS queued,
       trim_scale(coalesce(sum(signed), 0))::text AS signed, NULL AS ended

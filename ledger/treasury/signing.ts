@@ -10,7 +10,7 @@ import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 import { shape } from "../shape.ts";
-import { amount, bigint, orNull, type RowOf, text, time } from "../table.ts";
+import { amount, bigint, integer, json, orNull, type RowOf, text, time } from "../table.ts";
 
 /**
  * A node's turn to sign for a network. The node and the time in the row are a hint that keeps two
@@ -110,6 +110,12 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
   };
 }
 
+/** A nonce that a transaction has used which did not pay the intent. */
+interface UsedNonce {
+  readonly nonce: number;
+  readonly txid: string;
+}
+
 const intentShape = shape({
   outgoingId: text(),
   kind: text<OutgoingRow["kind"]>(),
@@ -118,10 +124,13 @@ const intentShape = shape({
   amount: amount(),
   destination: text(),
   wallet: text(),
+  feePayer: text<FeePayer>(),
   status: text(),
+  /** Nonces of its transactions that blocks show as used, none of which has paid it. */
+  usedNonces: json<readonly UsedNonce[]>(),
 });
 /** The part of an outgoing row that the signer reads: the columns that decide who is paid how much. */
-export interface IntentRow extends Omit<RowOf<typeof intentShape>, "wallet"> {
+export interface IntentRow extends Omit<RowOf<typeof intentShape>, "wallet" | "feePayer"> {
   /** Derivation index under which the destination is known as an own address; `null`: it is not. */
   readonly destinationIndex: number | null;
   /**
@@ -130,6 +139,8 @@ export interface IntentRow extends Omit<RowOf<typeof intentShape>, "wallet"> {
    */
   readonly isDestinationClosed: boolean;
   readonly wallet: "hot" | number;
+  /** Whose transaction it is: the wallet's own, or the hot wallet's where that sends it. */
+  readonly payer: "hot" | number;
 }
 
 /**
@@ -142,8 +153,10 @@ export async function readIntents(
 ): Promise<readonly IntentRow[]> {
   const rows = intentShape.all(
     await sql`
-    SELECT id AS outgoing_id, kind, network, currency, amount, destination, wallet, status
-    FROM book.outgoing WHERE id = ANY (${[...outgoingIds]}::text[])`,
+    SELECT o.id AS outgoing_id, o.kind, o.network, o.currency, o.amount, o.destination, o.wallet, o.fee_payer, o.status,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('nonce', a.nonce, 'txid', a.txid)) FROM book.attempt a
+        WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL AND a.outcome IN ('failed', 'cancelled')), '[]') AS used_nonces
+    FROM book.outgoing o WHERE o.id = ANY (${[...outgoingIds]}::text[])`,
   );
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.outgoingId);
@@ -155,12 +168,17 @@ export async function readIntents(
     SELECT network, address, wallet_index AS index FROM hub.address
     WHERE address = ANY (${destinations}::text[])`;
   const indexes = new Map(known.map((one) => [`${one.network}/${one.address}`, one.index]));
-  return rows.map((row) => ({
+  return rows.map(({ feePayer, ...row }) => ({
     ...row,
     destinationIndex: indexes.get(`${row.network}/${row.destination}`) ?? null,
     isDestinationClosed: closed.has(row.outgoingId),
-    wallet: row.wallet === "hot" ? "hot" : Number(row.wallet),
+    wallet: walletOf(row.wallet),
+    payer: feePayer === "hot" ? "hot" : walletOf(row.wallet),
   }));
+}
+
+function walletOf(wallet: string): "hot" | number {
+  return wallet === "hot" ? "hot" : Number(wallet);
 }
 
 const signedShape = shape({
@@ -169,15 +187,24 @@ const signedShape = shape({
   network: text<Network>(),
   txid: text(),
   bytes: text(),
-  /** The last tick at which a block may hold it. */
-  diesAfter: bigint(),
-  /** For people and timers, Unix milliseconds. */
-  expiresAt: time(),
-  /** The most coin that it may take from the hot wallet, besides what it moves; a sweep takes none. */
+  /** The last tick at which a block may hold it; null: its nonce ends it. */
+  diesAfter: orNull(bigint()),
+  /** For people and timers, Unix milliseconds; null: its nonce ends it. */
+  expiresAt: orNull(time()),
+  /** Null on chains whose senders do not number their transactions. */
+  nonce: orNull(bigint()),
+  /** Place of its intent among those of its transaction, from 0 on. */
+  place: integer(),
+  /** Number of intents that its transaction carries. */
+  intents: integer(),
+  /**
+   * The most coin that it may take from the hot wallet, besides what it moves: its share of it where its transaction
+   * carries several. What pays from its own address takes none.
+   */
   feeLimit: amount(),
   sinceHeight: orNull(bigint()),
 });
-/** A signature about to be made durable. */
+/** The signature of an intent, about to be made durable; those of one transaction have its id and its bytes. */
 export interface SignedRow extends Omit<RowOf<typeof signedShape>, "sinceHeight"> {
   /** The solid block that its bytes refer to, so that it can only come after it; absent: not known. */
   readonly sinceHeight?: number | null;
@@ -186,8 +213,8 @@ export interface SignedRow extends Omit<RowOf<typeof signedShape>, "sinceHeight"
 /**
  * Commits signatures before anything is broadcast: `queued -> signed` and the attempt's bytes, in
  * one statement. A transfer that was given up meanwhile, whose merchant was suspended, whose row
- * another transaction holds, or whose transaction was tried before, is not among the answer, and its
- * signature must be forgotten. None is where something stops signing meanwhile (`hub.signing_stop`).
+ * another transaction holds, or whose transaction was tried before, is not among the answer, nor is any other
+ * that its transaction carries, and its signature must be forgotten. None is where something stops signing meanwhile (`hub.signing_stop`).
  *
  * @param turn the turn they were pulled in
  * @param adopts they were signed in a history that was lost, see {@linkcode adoptSigned}
@@ -227,10 +254,16 @@ export async function commitSigned(
         AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = i.txid AND a.network = i.network)
       -- a row that another session holds must not keep all others from being signed
       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
+    ), whole AS (
+      -- a transaction pays all of its intents or none
+      SELECT l.id, l.merchant_id FROM locked l JOIN input i ON i.outgoing_id = l.id AND i.merchant_id = l.merchant_id
+      WHERE i.intents = 1 OR i.intents = (
+        SELECT count(*) FROM input j JOIN locked k ON k.id = j.outgoing_id AND k.merchant_id = j.merchant_id
+        WHERE j.txid = i.txid)
     ), moved AS (
       UPDATE book.outgoing o
       SET status = 'signed', attempts = o.attempts + 1, lease_until = NULL, tries = 0, reason = NULL, updated_at = now()
-      FROM locked l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'queued'
+      FROM whole l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'queued'
       RETURNING o.id, o.merchant_id, o.attempts, o.kind, o.payment_id
     ), notified AS (
       -- settlements show that their transaction is on its way
@@ -242,9 +275,10 @@ export async function commitSigned(
       WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
     ), stored AS (
       INSERT INTO book.attempt
-        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, created_at, fee_limit, since_height,
-         known_height, adopted)
-      SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, i.dies_after, now(), i.fee_limit, i.since_height,
+        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, dies_after, nonce, place, intents, created_at,
+         fee_limit, since_height, known_height, adopted)
+      SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, i.dies_after, i.nonce, i.place,
+        i.intents, now(), i.fee_limit, i.since_height,
         (SELECT c.height FROM hub.cursor c WHERE c.network = i.network AND c.view = 'solid'),
         ${adopts}::boolean
       FROM moved m JOIN input i ON i.outgoing_id = m.id AND i.merchant_id = m.merchant_id
@@ -284,15 +318,16 @@ const inFlightShape = shape({
   paymentId: orNull(text()),
   txid: text(),
   bytes: text(),
-  /** For people and timers, Unix milliseconds. */
-  expiresAt: time(),
+  /** For people and timers, Unix milliseconds; null: its nonce ends it. */
+  expiresAt: orNull(time()),
 });
-/** A signed transaction whose outcome is not known yet. */
+/** A signed transaction whose outcome is not known yet, with one of the intents that it carries. */
 export type InFlight = RowOf<typeof inFlightShape>;
 
 /**
  * Signed transactions of a network without an outcome that are to be sent, oldest first: those that no
- * block shows. Where a block showed one which the solid cursor has passed since, the chain took it back.
+ * block shows. Where a block showed one which the solid cursor has passed since, the chain took it back. One
+ * that carries several intents is there once, by the first of them.
  */
 export async function readInFlight(
   sql: Sql,
@@ -304,7 +339,7 @@ export async function readInFlight(
     SELECT a.outgoing_id, o.payment_id, a.txid, a.bytes, a.expires_at
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
-      AND NOT a.adopted
+      AND NOT a.adopted AND a.place = 0
       AND (a.seen_height IS NULL OR a.seen_height <= (
         SELECT c.height FROM hub.cursor c WHERE c.network = o.network AND c.view = 'solid'))
     WHERE o.network = ${network} AND o.status = 'signed' ORDER BY o.id LIMIT ${limit}`,

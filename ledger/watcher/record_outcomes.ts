@@ -11,7 +11,7 @@ import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { endInternalTransfers } from "../sweeps/steps.ts";
-import { amount, boolean, integer, orNull, type RowOf, text } from "../table.ts";
+import { amount, integer, orNull, type RowOf, text } from "../table.ts";
 import { listLateOutcomes } from "./late_outcomes.ts";
 
 /** Time for which ends are tried apart whose rows other transactions hold, milliseconds. */
@@ -31,14 +31,29 @@ const ownShape = shape({
   /** Derivation index of the paying address, or `hot`. */
   wallet: text(),
   destination: text(),
-  /** True where it was declared dead before: then our proof was wrong, and it may be paid twice. */
-  wasExpired: boolean(),
+  /** `cancel`: it takes a nonce out of use that was promised to the transfer, and moves nothing of it. */
+  purpose: text<"pay" | "cancel">(),
+  /** Place of the transfer among those that its transaction carries, from 0 on. */
+  place: integer(),
+  /** Number of transfers that its transaction carries. */
+  intents: integer(),
+  /** Null: it has none yet. One that was declared dead before is met against our proof, and may be paid twice. */
+  outcome: orNull(text<AttemptOutcome>()),
 });
-/** An own transaction that was met on the chain and has no outcome from it yet. */
+/** The end of an attempt. */
+export type AttemptOutcome =
+  | "paid"
+  | "failed"
+  | "unexpected"
+  | "expired"
+  | "superseded"
+  | "cancelled";
+/** An own transaction that was met on the chain, with one of the transfers that it carries. */
 export type OwnTransaction = RowOf<typeof ownShape>;
 
 /**
- * Own transactions among the given ids that the chain has not decided, by unique index. The ids are
+ * Own transactions among the given ids that the chain has not decided, by unique index; of one that carries
+ * several transfers all of these, whatever has ended already. The ids are
  * sent as one text: to quote each of thousands for an array costs the service three times as
  * much. Their number is hidden from the planner, see `findAddresses`.
  */
@@ -51,13 +66,13 @@ export async function findOwnTransactions(
   return ownShape.all(
     await sql`
     SELECT a.outgoing_id, a.number, a.merchant_id, o.kind, o.payment_id, w.settlement_id, a.txid, o.currency,
-      o.amount, o.wallet, o.destination, a.outcome IS NOT NULL AS was_expired
+      o.amount, o.wallet, o.destination, a.purpose, a.place, a.intents, a.outcome
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
     WHERE a.txid = ANY ((SELECT string_to_array(${
       txids.join(",")
     }, ','))::text[]) AND a.network = ${network}
-      AND (a.outcome IS NULL OR a.outcome = 'expired')`,
+      AND (a.outcome IS NULL OR a.outcome IN ('expired', 'superseded') OR a.intents > 1)`,
   );
 }
 
@@ -68,7 +83,7 @@ export interface OutcomeFinding {
   readonly result: "paid" | "failed" | "unexpected";
   readonly reason: string | null;
   readonly height: number;
-  /** The transaction's cost, in the chain's own coin. */
+  /** The transfer's share of the transaction's cost, in the chain's own coin. */
   readonly fee: Amount;
 }
 

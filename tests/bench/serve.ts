@@ -61,7 +61,8 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     balanceOf: () => Promise.resolve(ZERO),
     capabilities: {
       currencies: ["USDT" as const],
-      lifetimeMs: 60_000,
+      life: { kind: "expires" as const, ticks: 60_000, ms: 60_000 },
+      sweepsAtOnce: 1,
       blockMs: 3_000,
     },
     hotWallet: HOT_WALLET,

@@ -121,6 +121,12 @@ function essence(chain: Chain, { eventFrom, eventTo, currency, amount, logIndex 
   return { from, to, currency, amount, logIndex };
 }
 
+/** The life of a chain's transactions, where they expire. */
+function expiring({ capabilities: { life } }: Chain) {
+  if (life.kind === "expires") return life;
+  throw new Error("Cannot wait for an end as no transaction of this chain expires");
+}
+
 /** A payout of the hot wallet, signed on the solid block. */
 async function signPayout(
   harness: ChainHarness,
@@ -133,13 +139,8 @@ async function signPayout(
     amount: amountOf("2.5"),
     ...changes,
   };
-  const fee = await chain.estimateFee({
-    from: chain.hotWallet,
-    to: payment.to,
-    currency: payment.asset,
-    amount: payment.amount,
-  });
-  const signed = await harness.sign(payment, chain.envelope(await chain.solid(), fee));
+  const fee = await chain.estimateFee([{ from: chain.hotWallet, ...payment }]);
+  const signed = await harness.sign(payment, chain.envelope(await chain.solid(), fee, null));
   return { payment, signed };
 }
 
@@ -410,11 +411,11 @@ function feeRules(rule: Rule): void {
       const to = harness.freshAddress();
       for (const amount of ["1", "123456.654321"]) {
         const { height } = await chain.head();
-        const transfer = { from: chain.hotWallet, to, currency, amount: amountOf(amount) };
-        const estimate = await chain.estimateFee(transfer);
+        const payment = { to, asset: currency, amount: amountOf(amount) };
+        const estimate = await chain.estimateFee([{ from: chain.hotWallet, ...payment }]);
         assertGreater(estimate.fee, ZERO);
-        const payment = { to, asset: currency, amount: transfer.amount };
-        const signed = await harness.sign(payment, chain.envelope(await chain.solid(), estimate));
+        const envelope = chain.envelope(await chain.solid(), estimate, null);
+        const signed = await harness.sign(payment, envelope);
         assert(isTaken(await chain.broadcast(signed)));
         await harness.mine(1);
         const found = findIn(await blocksSince(chain, height, "head"), signed.txid);
@@ -435,12 +436,7 @@ function feeRules(rule: Rule): void {
         asset: "native",
         amount: amountOf(amount),
       });
-      const { fee } = await chain.estimateFee({
-        from: chain.hotWallet,
-        to,
-        currency: "native",
-        amount: payment.amount,
-      });
+      const { fee } = await chain.estimateFee([{ from: chain.hotWallet, ...payment }]);
       const { height } = await chain.head();
       assert(isTaken(await chain.broadcast(signed)));
       await harness.mine(ENOUGH);
@@ -456,7 +452,10 @@ function feeRules(rule: Rule): void {
     await harness.mine(ENOUGH);
     const from = harness.freshAddress();
     const error = await assertRejects(
-      () => chain.estimateFee({ from, to: chain.hotWallet, currency, amount: amountOf("1") }),
+      () =>
+        chain.estimateFee([
+          { from, to: chain.hotWallet, asset: currency, amount: amountOf("1") },
+        ]),
       ChainUnavailable,
     );
     assertEquals(error.category, "reverted");
@@ -466,9 +465,11 @@ function feeRules(rule: Rule): void {
     const { chain } = harness;
     await harness.mine(ENOUGH);
     const solid = await chain.solid();
-    const envelope = chain.envelope(solid, { fee: amountOf("1"), limit: amountOf("1") });
+    const envelope = chain.envelope(solid, { fee: amountOf("1"), limit: amountOf("1") }, null);
     assertEquals(envelope.network, chain.network);
-    assertEquals(envelope.expiresAt, solid.time + chain.capabilities.lifetimeMs);
+    const { ticks, ms } = expiring(chain);
+    assertEquals(envelope.expiresAt, solid.time + ms);
+    assertEquals(envelope.diesAfter, solid.tick + ticks);
     assertEquals(JSON.parse(JSON.stringify(envelope)), envelope);
   });
 }
@@ -538,8 +539,8 @@ function broadcastRules(rule: Rule): void {
     await harness.mine(ENOUGH);
     const { height } = await chain.head();
     const { signed } = await signPayout(harness);
-    await harness.mine(Math.ceil(chain.capabilities.lifetimeMs / spacingMs) + ENOUGH);
-    assertGreater((await chain.solid()).time, signed.expiresAt);
+    await harness.mine(Math.ceil(expiring(chain).ms / spacingMs) + ENOUGH);
+    assertGreater((await chain.solid()).time, signed.expiresAt ?? Infinity);
     const outcome = await chain.broadcast(signed);
     assertFalse(isTaken(outcome), "an expired transaction must not be taken");
     await harness.mine(ENOUGH);

@@ -130,11 +130,13 @@ async function tronHarness(): Promise<ChainHarness> {
         amount,
         destination: to,
         wallet: "hot",
+        payer: "hot",
         status: "queued",
+        usedNonces: [],
       };
       const fault = builder.intentFault(intent) ?? builder.envelopeFault(envelope, Date.now());
       if (fault !== null) throw new Error(`Cannot sign as ${fault}`);
-      return Promise.resolve(builder.sign(intent, envelope, hot, intent.outgoingId));
+      return Promise.resolve(builder.sign([intent], envelope, () => hot, intent.outgoingId));
     },
     async trouble(trouble, times) {
       await control("config", { faults: [{ probability: 1, ...FAULTS[trouble], times }] });

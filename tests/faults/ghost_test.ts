@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -71,8 +72,14 @@ test({
     await assertRejects(() => ghost.chain.head());
     assert((await broadcast()).category === "unclear");
     await assertRejects(() => deliver("evt_after"), Error, "the node is dead");
-    const envelope = { network: "TRX", fields: {}, expiresAt: Date.now() + 60_000 } as const;
-    await assertRejects(() => ghost.signer.sign([{ outgoingId: "out_ghost", envelope }]));
+    const envelope = {
+      network: "TRX",
+      fields: {},
+      diesAfter: 1,
+      nonce: null,
+      expiresAt: 1,
+    } as const;
+    await assertRejects(() => ghost.signer.sign([requestOf("out_ghost", envelope)]));
     await assertRejects(() => ghost.engine.history.poll());
     await over;
     await new Promise((resolve) => setTimeout(resolve, 6 * POLL_MS));

@@ -20,6 +20,7 @@ const ONE_ROW = "a table of one row";
 const NOT_REACHED = "not reached by the dump yet";
 const NEVER_BACK = "what the service earns leaves this account by no step";
 const FULL_BUCKET = "begins with the 250th row of a merchant's list: too large to be kept";
+const NUMBERED = "no chain of the release numbers its senders' transactions";
 const ONE_COMMIT = "a step within one commit: rows have it in their history only";
 
 /** Tables and states that the newest dump has no row of, each with its reason. */
@@ -36,6 +37,9 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "hub.scanned_range": NOT_REACHED,
   "hub.timer": NOT_REACHED,
   "hub.wallet_level": NOT_REACHED,
+  "book.attempt.outcome = cancelled": NUMBERED,
+  "book.attempt.outcome = superseded": NUMBERED,
+  "book.attempt.purpose = cancel": NUMBERED,
   "book.duty.four_eyes = off": ONE_ROW,
   "book.duty.four_eyes = persons": ONE_ROW,
   "book.entry.from_account = activation_fee": NEVER_BACK,

@@ -55,14 +55,14 @@ Deno.test("a day's cap is not freed by a clock that goes a day forward and back"
 Deno.test("what was signed before a restart counts, also where the clock stands a day back after it", () => {
   const intent = { ...openDesk().intent, outgoingId: "out_1" };
   const before = twoPerDay();
-  before.count(intent, START);
-  before.count(intent, START);
+  before.count([intent], START);
+  before.count([intent], START);
   const after = twoPerDay(before.spent(START));
   const back = START - 2 * DAY_MS;
-  assertEquals(after.fault(intent, back), "more than 25 per day");
+  assertEquals(after.fault([intent], back), "more than 25 per day");
   assertEquals(after.sums(back), { "USDT/TRX": "25" });
   // what is counted by the clock that is back is counted beside the rest, and leaves with it
-  after.count(intent, back);
+  after.count([intent], back);
   assertEquals(after.sums(START + 23 * HOUR_MS), { "USDT/TRX": "37.5" });
   assertEquals(after.sums(START + 26 * HOUR_MS), { "USDT/TRX": "0" });
 });

@@ -1,10 +1,11 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { openSignedJournal, type SignedJournal } from "../../chains/signer/signed_journal.ts";
-import type { StoredSignature } from "../../chains/signer/signed_memory.ts";
+import type { StoredSignature } from "../../chains/signer/stored_signature.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/signing_rules.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { TRON } from "../../chains/tron/family.ts";
+import { LIFETIME_MS } from "../../chains/tron/terms.ts";
 import { testNeeding } from "../support/permissions.ts";
+import { requestOf } from "../support/sign_request.ts";
 import { envelopeAt, openDesk, refusalOf, signedOf, START } from "./support/desk.ts";
 
 const test = testNeeding({ read: true, write: true });
@@ -36,9 +37,13 @@ function deskOn(journal: SignedJournal, spending = new SpendingLimits(LIMITS)) {
 }
 
 /** A signature as the journal takes it. */
-function signature(n: number, changes: Partial<StoredSignature["signed"]> = {}): StoredSignature {
+function signature(
+  n: number,
+  changes: { readonly txid?: string; readonly bytes?: string; readonly expiresAt?: number } = {},
+): StoredSignature {
   const signed = { txid: `tx_${n}`, bytes: `{"n":${n}}`, expiresAt: START + n, ...changes };
-  return { outgoingId: `out_${n}`, network: "TRX", details: "TRX|payout", signed };
+  const intents = [{ outgoingId: `out_${n}`, details: "TRX|payout" }];
+  return { network: "TRX", intents, end: { by: "time", at: signed.expiresAt }, signed };
 }
 
 test("a signer that starts again gives the very bytes of before, and counts them once", () =>
@@ -46,10 +51,7 @@ test("a signer that starts again gives the very bytes of before, and counts them
     const journal = await openSignedJournal(folder);
     const spending = new SpendingLimits(LIMITS);
     const desk = deskOn(journal, spending);
-    const requests = ["out_1", "out_2"].map((outgoingId) => ({
-      outgoingId,
-      envelope: envelopeAt(START - 60_000),
-    }));
+    const requests = ["out_1", "out_2"].map((id) => requestOf(id, envelopeAt(START - 60_000)));
     const before = await desk.signer.sign(requests);
     // as after a kill: nothing is closed in order
     const next = await openSignedJournal(folder);
@@ -74,10 +76,7 @@ test("a batch is one write, and only its owner may read it", () =>
         return journal.append(batch);
       },
     });
-    const requests = Array.from({ length: 20 }, (_, n) => ({
-      outgoingId: `out_${n}`,
-      envelope: envelopeAt(START),
-    }));
+    const requests = Array.from({ length: 20 }, (_, n) => requestOf(`out_${n}`, envelopeAt(START)));
     await desk.signer.sign(requests);
     await desk.signer.sign(requests);
     journal.close();
@@ -95,7 +94,7 @@ test("no signature leaves before it is durable, not even at the second attempt",
   const desk = openDesk({
     persistSigned: (batch) => {
       if (isBroken) return Promise.reject(new Error("no space left"));
-      kept.push(batch.map(({ outgoingId }) => outgoingId));
+      kept.push(batch.flatMap(({ intents }) => intents.map(({ outgoingId }) => outgoingId)));
       return Promise.resolve();
     },
   });
@@ -123,7 +122,7 @@ test("a signature is durable only after the sum that counts it", async () => {
       events.push(`sum ${sums(spent)}`);
     },
     persistSigned: (batch) => {
-      events.push(...batch.map(({ outgoingId }) => outgoingId));
+      events.push(...batch.flatMap(({ intents }) => intents.map(({ outgoingId }) => outgoingId)));
       return Promise.resolve();
     },
   });
@@ -222,7 +221,7 @@ test("a payment that is signed anew after its expiry is remembered as that", () 
     const journal = await openSignedJournal(folder);
     const desk = deskOn(journal);
     const first = signedOf(await desk.ask(START - 60_000));
-    desk.now = START + TRON.terms.lifetimeMs + 60_000;
+    desk.now = START + LIFETIME_MS + 60_000;
     const second = signedOf(await desk.ask(first.expiresAt));
     journal.close();
     const again = deskOn(await openSignedJournal(folder));

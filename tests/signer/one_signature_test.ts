@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { SignedMemory } from "../../chains/signer/signed_memory.ts";
-import { amountOf } from "../../ledger/money/amount.ts";
-import { TRON } from "../../chains/tron/family.ts";
+import { LIFETIME_MS } from "../../chains/tron/terms.ts";
 import { openDesk, OWN, refusalOf, signedOf, START } from "./support/desk.ts";
 
 const SECOND = 1_000;
@@ -28,7 +27,8 @@ Deno.test("as the clock goes on, a payment gets a new signature only when no oth
     for (const place of offsets.keys()) {
       const answer = await desk.ask(desk.now + (offsets[(place + step) % offsets.length] ?? 0));
       if ("refused" in answer) continue;
-      expiries.set(answer.signed.txid, answer.signed.expiresAt);
+      const signed = signedOf(answer);
+      expiries.set(signed.txid, signed.expiresAt);
       // a block that takes it may be on its way for a while
       const live = [...expiries.values()].filter((expiresAt) => expiresAt + 30 * SECOND > desk.now);
       assert(live.length <= 1, `${live.length} live signatures ${step * 10} s after the first`);
@@ -65,11 +65,11 @@ Deno.test("a signature that is over by the clock, but not by the chain, is given
 Deno.test("where blocks are made on demand, the chain alone ends a signature", async () => {
   const desk = openDesk({}, null);
   const first = signedOf(await desk.ask(5_000_000));
-  desk.now += 10 * TRON.terms.lifetimeMs;
+  desk.now += 10 * LIFETIME_MS;
   assertEquals(signedOf(await desk.ask(first.expiresAt - 1)), first);
   const second = signedOf(await desk.ask(first.expiresAt));
   assertNotEquals(second.txid, first.txid);
-  assertEquals(signedOf(await desk.ask(START * 2)).expiresAt, START * 2 + TRON.terms.lifetimeMs);
+  assertEquals(signedOf(await desk.ask(START * 2)).expiresAt, START * 2 + LIFETIME_MS);
 });
 
 Deno.test("a kind that changed after it was signed is not signed again while that lives", async () => {
@@ -95,17 +95,26 @@ Deno.test("no live signature is forgotten to make room for others", async () => 
   assertStringIncludes(full ?? "", "over-limit: Cannot sign out_3 as too many signatures");
   assertEquals(signedOf(await desk.ask(START + 3 * SECOND, "out_1")), first);
   // a block that has passed them makes room
-  desk.now = START + TRON.terms.lifetimeMs + 60 * SECOND;
+  desk.now = START + LIFETIME_MS + 60 * SECOND;
   assert(refusalOf(await desk.ask(desk.now - 57 * SECOND, "out_3")) !== null);
   signedOf(await desk.ask(desk.now - 57 * SECOND, "out_3"));
 });
 
+/** A signature that ends at the beginning, or a millisecond later. */
+function expiring(n: number) {
+  const at = START + n % 2;
+  return {
+    network: "TRX",
+    intents: [{ outgoingId: `out_${n}`, details: "TRX|payout" }],
+    end: { by: "time", at },
+    signed: { txid: `tx_${n}`, bytes: "{}", expiresAt: at },
+  } as const;
+}
+
 Deno.test("what expired is forgotten by and by, without being asked for", () => {
   const memory = new SignedMemory();
-  const intent = { ...openDesk().intent, amount: amountOf("1") };
   for (let n = 0; n < 5_000; n++) {
-    const signed = { txid: `tx_${n}`, bytes: "{}", expiresAt: START + n % 2 };
-    memory.remember({ ...intent, outgoingId: `out_${n}` }, signed);
+    memory.remember(expiring(n));
   }
   memory.pass("TRX_SHASTA", START + 1);
   memory.sweep();
@@ -113,8 +122,7 @@ Deno.test("what expired is forgotten by and by, without being asked for", () => 
   memory.pass("TRX", START);
   memory.pass("TRX", START - 1);
   for (let n = 5_000; n < 10_000; n++) {
-    const signed = { txid: `tx_${n}`, bytes: "{}", expiresAt: START + n % 2 };
-    memory.remember({ ...intent, outgoingId: `out_${n}` }, signed);
+    memory.remember(expiring(n));
   }
   memory.sweep();
   assertEquals([memory.hasTxid("tx_0"), memory.hasTxid("tx_1")], [false, true]);

@@ -17,9 +17,8 @@ const SETTINGS: ProcessSettings = {
   networks: [{
     network: "TRX",
     contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
-    longestLifetimeMs: 300_000,
     feeCap: amountOf("150"),
-    clockToleranceMs: 600_000,
+    isDevelopment: false,
   }],
   limits: { "USDT/TRX": { perTransaction: amountOf("0.000001"), perDay: amountOf("12.5") } },
   coldAddresses: { TRX: "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8" },

@@ -8,6 +8,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { envelopeAt, signedOf } from "./support/desk.ts";
 import { signerProcess } from "./support/signer_process.ts";
 import { signerRole } from "./support/signer_role.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -45,7 +46,7 @@ test("a signer that was killed gives the same signature again, and none from dam
       const client = createSocketSigner({ path: signer.socket, fingerprint, timeoutMs: 30_000 });
       try {
         await eventually("the connection", () => Promise.resolve(client.trouble === null));
-        const [answer] = await client.sign([{ outgoingId: "out_1", envelope: envelopeAt(time) }]);
+        const [answer] = await client.sign([requestOf("out_1", envelopeAt(time))]);
         return signedOf(answer);
       } finally {
         await client.close();

@@ -57,7 +57,9 @@ test("with its grants the signer reads intents and addresses, and can do nothing
       destinationIndex: 7,
       isDestinationClosed: false,
       wallet: "hot",
+      payer: "hot",
       status: "queued",
+      usedNonces: [],
     }]);
     const closed = (await readIntents(own, ["out_1", "out_2", "out_3"]))
       .filter(({ isDestinationClosed }) => isDestinationClosed)

@@ -18,10 +18,17 @@ import {
 import { createSocketSigner, type SocketSigner } from "../../chains/signer/socket_client.ts";
 import { until } from "../support/books.ts";
 import { testNeeding } from "../support/permissions.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const test = testNeeding({ net: true, read: true, write: true, run: true });
 
-const ENVELOPE: Envelope = { network: "TRX", fields: { fee_limit: 1 }, expiresAt: 5 };
+const ENVELOPE: Envelope = {
+  network: "TRX",
+  fields: { fee_limit: 1 },
+  diesAfter: 5,
+  nonce: null,
+  expiresAt: 5,
+};
 const BOUNDS: SocketBounds = { connections: 4, frameMs: 300, idleMs: 60_000 };
 const WELL: SignerStatus = {
   walletId: "wal_1",
@@ -34,7 +41,7 @@ const WELL: SignerStatus = {
 };
 
 function requests(...ids: string[]): SignRequest[] {
-  return ids.map((outgoingId) => ({ outgoingId, envelope: ENVELOPE }));
+  return ids.map((outgoingId) => requestOf(outgoingId, ENVELOPE));
 }
 
 /** A signer that signs everything but what is called `hang`, on a socket that may come and go. */
@@ -52,15 +59,17 @@ class Desk implements AsyncDisposable {
       status: () => Promise.resolve(this.status),
       live: (outgoingIds) =>
         Promise.resolve(outgoingIds.map((outgoingId) => ({
-          outgoingId,
+          outgoingIds: [outgoingId],
           signed: { txid: `tx-${outgoingId}`, bytes: "{}", expiresAt: 7 },
         }))),
       sign: async (asked) => {
         this.asked++;
-        if (asked.some(({ outgoingId }) => outgoingId === "hang")) await this.#released.promise;
-        return asked.map(({ outgoingId, envelope: { expiresAt } }) => ({
-          outgoingId,
-          signed: { txid: `tx-${outgoingId}`, bytes: "{}", expiresAt },
+        if (asked.some(({ outgoingIds }) => outgoingIds.includes("hang"))) {
+          await this.#released.promise;
+        }
+        return asked.map(({ outgoingIds, envelope: { expiresAt } }) => ({
+          outgoingIds,
+          signed: { txid: `tx-${outgoingIds}`, bytes: "{}", expiresAt },
         }));
       },
     };
@@ -142,7 +151,7 @@ test("several clients sign over one socket, each hears its own answers", async (
   const answers = await Promise.all(
     clients.flatMap((client, n) => [client.sign(requests(`a${n}`, `b${n}`)), client.sign([])]),
   );
-  assertEquals(answers.map((batch) => batch.map(({ outgoingId }) => outgoingId)), [
+  assertEquals(answers.map((batch) => batch.flatMap(({ outgoingIds }) => outgoingIds)), [
     ["a0", "b0"],
     [],
     ["a1", "b1"],
@@ -246,7 +255,7 @@ test("a lost signer is an outage: what was under way rejects, and it is found ag
   await closing;
   await desk.listen();
   await isWell(client);
-  assertEquals((await client.sign(requests("out_1")))[0]?.outgoingId, "out_1");
+  assertEquals((await client.sign(requests("out_1")))[0]?.outgoingIds, ["out_1"]);
 });
 
 test("an answer that comes too late does not count", async () => {

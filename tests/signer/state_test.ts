@@ -23,7 +23,9 @@ const PAYOUT: Intent = {
   destinationIndex: null,
   isDestinationClosed: false,
   wallet: "hot",
+  payer: "hot",
   status: "queued",
+  usedNonces: [],
 };
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
@@ -40,14 +42,14 @@ test("what was spent is found again, and counts for a day", () =>
     const file = `${folder}/spent.json`;
     assertEquals(await readSpent(file), {});
     const first = new SpendingLimits(LIMITS);
-    first.count(PAYOUT, NOW);
+    first.count([PAYOUT], NOW);
     await writeSpent(file, first.spent(NOW));
     const second = new SpendingLimits(LIMITS, await readSpent(file));
     assertEquals(second.sums(NOW), { "USDT/TRX": "60.5" });
-    assertEquals(second.fault(PAYOUT, NOW + 23 * HOUR_MS), "more than 100 per day");
+    assertEquals(second.fault([PAYOUT], NOW + 23 * HOUR_MS), "more than 100 per day");
     const later = new SpendingLimits(LIMITS, await readSpent(file));
-    assertEquals(later.fault(PAYOUT, NOW + 25 * HOUR_MS), null);
-    second.count({ ...PAYOUT, amount: amountOf("0.000001") }, NOW);
+    assertEquals(later.fault([PAYOUT], NOW + 25 * HOUR_MS), null);
+    second.count([{ ...PAYOUT, amount: amountOf("0.000001") }], NOW);
     await writeSpent(file, second.spent(NOW));
     assertEquals(new SpendingLimits(LIMITS, await readSpent(file)).sums(NOW), {
       "USDT/TRX": "60.500001",
@@ -95,11 +97,14 @@ test("no signature leaves before it is durably counted, not even at the second a
     },
     builders: [{
       network: "TRX",
-      followsClock: true,
+      ends: { by: "time", followsClock: true, blockTime: () => NOW },
       envelopeFault: () => null,
       intentFault: () => null,
-      blockTime: () => NOW,
-      sign: (intent) => ({ txid: `tx-${intent.outgoingId}`, bytes: "{}", expiresAt: NOW + 60_000 }),
+      sign: (intents) => ({
+        txid: `tx-${intents.map(({ outgoingId }) => outgoingId)}`,
+        bytes: "{}",
+        expiresAt: NOW + 60_000,
+      }),
     }],
     spending: new SpendingLimits(LIMITS),
     persistSpent: (spent) => {
@@ -110,8 +115,15 @@ test("no signature leaves before it is durably counted, not even at the second a
     now: () => NOW,
   });
   const request: SignRequest = {
-    outgoingId: "out_1",
-    envelope: { network: "TRX", fields: {}, expiresAt: NOW + 60_000 },
+    outgoingIds: ["out_1"],
+    envelope: {
+      network: "TRX",
+      fields: {},
+      diesAfter: NOW + 60_000,
+      nonce: null,
+      expiresAt: NOW + 60_000,
+    },
+    purpose: "pay",
   };
   await assertRejects(() => signer.sign([request]), Error, "no space left");
   await assertRejects(() => signer.sign([request]), Error, "no space left");

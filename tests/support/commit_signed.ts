@@ -5,8 +5,8 @@ import { amount } from "./books.ts";
 
 /** A signature as most tests make it: what it may burn is all the same to them, and a tick is time. */
 export type SignedAnyhow =
-  & Omit<SignedRow, "feeLimit" | "diesAfter">
-  & Partial<Pick<SignedRow, "feeLimit" | "diesAfter">>;
+  & Pick<SignedRow, "outgoingId" | "merchantId" | "network" | "txid" | "bytes" | "expiresAt">
+  & Partial<SignedRow>;
 
 /** The turn before, ended or not: a wallet has one writer, also where a test signs all at once. */
 let last: Promise<unknown> = Promise.resolve();
@@ -36,6 +36,9 @@ async function commitInTurn(
   const signed = rows.map((row) => ({
     feeLimit: amount("2"),
     diesAfter: row.expiresAt,
+    nonce: null,
+    place: 0,
+    intents: 1,
     ...row,
   }));
   const ids = await commit(sql, signed, { network, batches: BigInt(turn?.batches ?? 0) });

@@ -30,7 +30,8 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     network,
     capabilities: {
       currencies: ["USDT", "USDC"],
-      lifetimeMs: 60_000,
+      life: { kind: "expires", ticks: 60_000, ms: 60_000 },
+      sweepsAtOnce: 1,
       blockMs: 3_000,
     },
     hotWallet: "hot-wallet",
@@ -45,10 +46,17 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     async *blocks() {},
     transaction: (txid) => Promise.resolve({ kind: "missing", txid }),
     estimateFee: () => Promise.resolve({ fee: amount("1"), limit: amount("2") }),
-    envelope: ({ time }) => ({ network, fields: {}, expiresAt: time + 60_000 }),
+    envelope: ({ time }) => ({
+      network,
+      fields: {},
+      diesAfter: time + 60_000,
+      nonce: null,
+      expiresAt: time + 60_000,
+    }),
     termsOf: (bytes, near) => ({
       beginning: near,
       diesAfter: diesAfterOf(bytes),
+      nonce: null,
       feeLimit: amount("2"),
     }),
     broadcast: () => Promise.resolve(accepted),
@@ -96,9 +104,9 @@ export function paperSigner(): Signer {
   let signed = 0;
   return {
     sign: (requests) =>
-      Promise.resolve(requests.map(({ outgoingId, envelope: { expiresAt } }) => {
+      Promise.resolve(requests.map(({ outgoingIds, envelope: { expiresAt } }) => {
         const txid = own + (++signed).toString(16).padStart(64 - own.length, "0");
-        return { outgoingId, signed: { txid, bytes: JSON.stringify({ expiresAt }), expiresAt } };
+        return { outgoingIds, signed: { txid, bytes: JSON.stringify({ expiresAt }), expiresAt } };
       })),
   };
 }

@@ -12,6 +12,7 @@ import { paperChain, paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { placeCursor } from "../support/scan_cursor.ts";
 import { openTreasuryRig, type TreasuryRig } from "./support/treasury_rig.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -27,11 +28,12 @@ async function signElsewhere({ chain, otherSigner }: TreasuryRig, outgoingId: st
   const transfer = {
     from: chain.hotWallet,
     to,
-    currency: "USDT",
+    asset: "USDT",
     amount: amountOf("10"),
   } as const;
-  const envelope = chain.envelope(await chain.solid(), await chain.estimateFee(transfer));
-  const [answer] = await otherSigner.sign([{ outgoingId, envelope }]);
+  const fee = await chain.estimateFee([transfer]);
+  const envelope = chain.envelope(await chain.solid(), fee, null);
+  const [answer] = await otherSigner.sign([requestOf(outgoingId, envelope)]);
   assert(answer !== undefined && "signed" in answer);
 }
 
@@ -158,6 +160,9 @@ test("only an open hold adopts, only what was made and signed before it was foun
     expiresAt: until,
     feeLimit: amountOf("1"),
     sinceHeight: 100,
+    nonce: null,
+    place: 0,
+    intents: 1,
     ...change,
   });
   const rows = [
@@ -215,6 +220,7 @@ test("odd bytes that a signer remembers keep no others from being adopted, nor t
       return {
         beginning: near,
         diesAfter: 1,
+        nonce: null,
         feeLimit: amount(bytes === "costly" ? "1" + "0".repeat(30) : "2"),
       };
     },
@@ -222,7 +228,7 @@ test("odd bytes that a signer remembers keep no others from being adopted, nor t
   const bytesOf: Readonly<Record<string, string>> = { out_1: "odd", out_2: "{}", out_3: "costly" };
   const live = (asked: readonly string[]) =>
     Promise.resolve(asked.map((outgoingId) => ({
-      outgoingId,
+      outgoingIds: [outgoingId],
       signed: {
         txid: outgoingId.at(-1)?.repeat(64) ?? "",
         bytes: bytesOf[outgoingId] ?? "{}",

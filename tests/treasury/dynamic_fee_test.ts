@@ -30,10 +30,12 @@ class PricedChain {
   readonly chain: Chain = paperChain("TRX", {
     capabilities: {
       currencies: ["USDT"],
-      lifetimeMs: 60_000,
+      life: { kind: "expires", ticks: 60_000, ms: 60_000 },
+      sweepsAtOnce: 1,
       blockMs: 3_000,
     },
-    estimateFee: ({ from, to }) => {
+    estimateFee: ([movement]) => {
+      const { from, to } = movement ?? {};
       this.asked.push(`${from} -> ${to}`);
       if (this.failure !== null) return Promise.reject(this.failure);
       const fee = amount(to === "hot-wallet" ? this.holder : this.newHolder);

@@ -52,10 +52,10 @@ function countingChain(network: Network, replaced: Partial<Chain> = {}) {
 function refusing(refused: "over-limit" | "paused", why: string): Signer {
   return {
     sign: (requests) =>
-      Promise.resolve(requests.map(({ outgoingId }): SignAnswer => ({
-        outgoingId,
+      Promise.resolve(requests.map(({ outgoingIds }): SignAnswer => ({
+        outgoingIds,
         refused,
-        message: `Cannot sign ${outgoingId} as ${why}`,
+        message: `Cannot sign ${outgoingIds} as ${why}`,
       }))),
   };
 }

@@ -60,8 +60,8 @@ async function pass(sql: Sql): Promise<void> {
 /** A chain that cannot tell the price of some destinations. */
 function chainWithout(bad: ReadonlySet<string>, error: () => unknown): Chain {
   return paperChain("TRX", {
-    estimateFee: ({ to }) =>
-      bad.has(to)
+    estimateFee: ([movement]) =>
+      bad.has(movement?.to ?? "")
         ? Promise.reject(error())
         : Promise.resolve({ fee: amount("1"), limit: amount("2") }),
   });

@@ -36,8 +36,10 @@ test("a currency that no node answers for keeps neither payouts of others nor th
   await queue(sql, "USDT", 2, "sweep");
   let asked = 0;
   const chain = paperChain("TRX", {
-    estimateFee: ({ currency }) => {
-      if (currency !== "USDC") return Promise.resolve({ fee: amount("1"), limit: amount("2") });
+    estimateFee: ([movement]) => {
+      if (movement?.asset !== "USDC") {
+        return Promise.resolve({ fee: amount("1"), limit: amount("2") });
+      }
       asked++;
       return Promise.reject(new ChainUnavailable("server-error", "Cannot simulate: OTHER_ERROR"));
     },

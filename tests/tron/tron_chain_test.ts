@@ -382,7 +382,7 @@ test("credentials of the URL and the API key travel as headers", async () => {
 
 // ---------------------------------------------------------------- fees
 
-const TRANSFER = { from: PAYER, to: STRANGER, currency: "USDT", amount: amountOf("2.5") } as const;
+const TRANSFER = { from: PAYER, to: STRANGER, asset: "USDT", amount: amountOf("2.5") } as const;
 
 test("a fee is estimated with the real sender, receiver and amount", async () => {
   await using node = startScriptedNode({
@@ -395,7 +395,7 @@ test("a fee is estimated with the real sender, receiver and amount", async () =>
       transaction: { ret: [{}] },
     }),
   });
-  const estimate = await chainOver([node]).estimateFee(TRANSFER);
+  const estimate = await chainOver([node]).estimateFee([TRANSFER]);
   // 64,285 energy x 100 sun + 350 bytes x 1,000 sun; the limit is 1.2 x the energy's share.
   // At most the limit, the most that a salt adds to it, and the bytes.
   assertEquals(estimate, {
@@ -420,7 +420,7 @@ test("a transfer that would fail now has no fee: reverted, on every node alike",
       transaction: { ret: [{ ret: "FAILED" }] },
     }),
   });
-  const error = await unavailable(chainOver([node, node]).estimateFee(TRANSFER));
+  const error = await unavailable(chainOver([node, node]).estimateFee([TRANSFER]));
   assertEquals(error.category, "reverted");
   assertStringIncludes(error.message, "REVERT opcode executed");
   assertEquals(node.requests.length, 2);
@@ -433,12 +433,12 @@ test("a node that cannot run a call says nothing about the call", async () => {
       result: { code: "CONTRACT_VALIDATE_ERROR", message: "6e6f20737570706f7274" },
     }),
   });
-  const error = await unavailable(chainOver([unable]).estimateFee(TRANSFER));
+  const error = await unavailable(chainOver([unable]).estimateFee([TRANSFER]));
   assertEquals(error.category, "server-error");
   await using able = startScriptedNode({
     "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 1 }),
   });
-  assertEquals((await chainOver([unable, able]).estimateFee(TRANSFER)).fee, amountOf("0.3501"));
+  assertEquals((await chainOver([unable, able]).estimateFee([TRANSFER])).fee, amountOf("0.3501"));
 });
 
 test("energy that costs more than one transaction may burn is refused, not clamped", async () => {
@@ -446,7 +446,7 @@ test("energy that costs more than one transaction may burn is refused, not clamp
     "/wallet/getchainparameters": parameters,
     "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 5_000_000 }),
   });
-  const error = await unavailable(chainOver([node]).estimateFee(TRANSFER));
+  const error = await unavailable(chainOver([node]).estimateFee([TRANSFER]));
   assertEquals(error.category, "malformed");
 });
 
@@ -456,7 +456,7 @@ test("the margin never lifts the limit above what one transaction may burn", asy
     "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 100_000 }),
   });
   const chain = chainOver([node], { highestFeeLimitSun: 11_000_000 });
-  assertEquals((await chain.estimateFee(TRANSFER)).limit, amountOf("11"));
+  assertEquals((await chain.estimateFee([TRANSFER])).limit, amountOf("11"));
 });
 
 test("the first TRX of an address costs its activation", async () => {
@@ -466,11 +466,11 @@ test("the first TRX of an address costs its activation", async () => {
       address === addressToHex(OURS) ? {} : { address, balance: 1 },
   });
   const chain = chainOver([node]);
-  const gas = { from: PAYER, currency: "native", amount: amountOf("10") } as const;
-  assertEquals((await chain.estimateFee({ ...gas, to: STRANGER })).fee, amountOf("0.275"));
-  assertEquals((await chain.estimateFee({ ...gas, to: OURS })).fee, amountOf("1.1"));
+  const gas = { from: PAYER, asset: "native", amount: amountOf("10") } as const;
+  assertEquals((await chain.estimateFee([{ ...gas, to: STRANGER }])).fee, amountOf("0.275"));
+  assertEquals((await chain.estimateFee([{ ...gas, to: OURS }])).fee, amountOf("1.1"));
   const loan = { ...gas, to: OURS, isDelegation: true };
-  assertEquals((await chain.estimateFee(loan)).fee, amountOf("0.285"));
+  assertEquals((await chain.estimateFee([loan])).fee, amountOf("0.285"));
 });
 
 test("prices are read once a minute, and a missing one is not guessed", async () => {
@@ -480,19 +480,19 @@ test("prices are read once a minute, and a missing one is not guessed", async ()
     "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 1 }),
   });
   const chain = chainOver([node]);
-  await chain.estimateFee(TRANSFER);
-  await chain.estimateFee(TRANSFER);
+  await chain.estimateFee([TRANSFER]);
+  await chain.estimateFee([TRANSFER]);
   const asked = node.requests.filter(({ path }) => path === "/wallet/getchainparameters");
   assertEquals(asked.length, 1);
   answer.chainParameter = PARAMETERS.chainParameter.filter(({ key }) => key !== "getEnergyFee");
-  const error = await unavailable(chainOver([node]).estimateFee(TRANSFER));
+  const error = await unavailable(chainOver([node]).estimateFee([TRANSFER]));
   assertStringIncludes(error.message, "getEnergyFee");
 });
 
 test("a currency without a contract is a fault of the caller", async () => {
   await using node = startScriptedNode({ "/wallet/getchainparameters": parameters });
   await assertRejects(
-    () => chainOver([node]).estimateFee({ ...TRANSFER, currency: "USDC" }),
+    () => chainOver([node]).estimateFee([{ ...TRANSFER, asset: "USDC" }]),
     TypeError,
     "no contract configured",
   );
@@ -510,7 +510,7 @@ test("an envelope stands on the solid block and dies by its clock", () => {
     time: BLOCK_TIME,
     tick: BLOCK_TIME,
   };
-  const envelope = chain.envelope(solid, { fee: amountOf("7"), limit: amountOf("7.7142") });
+  const envelope = chain.envelope(solid, { fee: amountOf("7"), limit: amountOf("7.7142") }, null);
   assertEquals(envelope, {
     network: "TRX",
     fields: {
@@ -520,6 +520,8 @@ test("an envelope stands on the solid block and dies by its clock", () => {
       timestamp: BLOCK_TIME,
       fee_limit: 7_714_200,
     },
+    diesAfter: BLOCK_TIME + 60_000,
+    nonce: null,
     expiresAt: BLOCK_TIME + 60_000,
   });
 });

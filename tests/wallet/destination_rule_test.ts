@@ -23,7 +23,9 @@ const PAYOUT: Intent = {
   destinationIndex: null,
   isDestinationClosed: false,
   wallet: "hot",
+  payer: "hot",
   status: "queued",
+  usedNonces: [],
 };
 const SWEEP: Partial<Intent> = { kind: "sweep", wallet: 3, destination: "own-hot" };
 const GAS: Partial<Intent> = {
@@ -110,8 +112,8 @@ for (const [what, { of: changes, says }] of Object.entries(refused)) {
 
 Deno.test("what stays with us does not count against the caps", () => {
   const kinds = ["payout", "settlement", "gas", "sweep", "delegation", "reclaim", "cold"] as const;
-  const counted = kinds.filter((kind) => new SpendingLimits({}).count({ ...PAYOUT, kind }, 0));
+  const counted = kinds.filter((kind) => new SpendingLimits({}).count([{ ...PAYOUT, kind }], 0));
   assertEquals(counted, ["payout", "settlement", "gas"]);
   const capped = new SpendingLimits({ "USDT/TRX": { perTransaction: amountOf("0.5") } });
-  assertEquals(kinds.filter((kind) => capped.fault({ ...PAYOUT, kind }, 0) !== null), counted);
+  assertEquals(kinds.filter((kind) => capped.fault([{ ...PAYOUT, kind }], 0) !== null), counted);
 });

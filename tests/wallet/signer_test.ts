@@ -23,6 +23,7 @@ import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import type { KeySource } from "../../chains/wallet/unlock_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { loadTronweb, testWithTronweb } from "../tron/support/tronweb_offline.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
@@ -71,7 +72,9 @@ class Intents implements IntentSource {
       destinationIndex: null,
       isDestinationClosed: false,
       wallet: "hot",
+      payer: "hot",
       status: "queued",
+      usedNonces: [],
       ...changes,
     });
     return outgoingId;
@@ -121,7 +124,7 @@ function envelope(solid: Partial<BlockRef> = {}, lifetimeMs = 300_000): Envelope
 /** The refusal of an answer. */
 function refusalOf(answer: SignAnswer | undefined): string {
   assert(answer !== undefined && "refused" in answer, "the signer must refuse");
-  assertStringIncludes(answer.message, `Cannot sign ${answer.outgoingId} as`);
+  assertStringIncludes(answer.message, `Cannot sign ${answer.outgoingIds} as`);
   return answer.refused;
 }
 
@@ -155,7 +158,7 @@ testWithTronweb(
     const { tronweb } = await loadTronweb();
     const { intents, signer } = setUp();
     intents.put("out_1");
-    const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+    const [answer] = await signer.sign([requestOf("out_1", envelope())]);
     const { txid, expiresAt, json } = signedOf(answer);
     const { raw_data: raw } = json;
     const { transaction: theirs } = await tronweb.transactionBuilder.triggerSmartContract(
@@ -189,8 +192,8 @@ Deno.test("a deposit address signs its own sweep, in TRX as well", async () => {
   intents.put("out_1", { kind: "sweep", wallet: 3, destination: HOT });
   intents.put("out_2", { ...GAS, amount: amountOf("30.000001") });
   const [sweep, gas] = await signer.sign([
-    { outgoingId: "out_1", envelope: envelope() },
-    { outgoingId: "out_2", envelope: envelope() },
+    requestOf("out_1", envelope()),
+    requestOf("out_2", envelope()),
   ]);
   const address = signingKey(tronKeys, "TRX", 3).address;
   const owner = signedOf(sweep).json.raw_data.contract[0]?.parameter.value["owner_address"];
@@ -209,9 +212,9 @@ Deno.test("answers come in the order of the requests, from one read of the inten
   for (const id of ["out_c", "out_a", "out_b"]) intents.put(id);
   const ids = ["out_b", "out_missing", "out_a", "out_c"];
   const answers = await signer.sign(
-    ids.map((outgoingId) => ({ outgoingId, envelope: envelope() })),
+    ids.map((outgoingId) => requestOf(outgoingId, envelope())),
   );
-  assertEquals(answers.map((answer) => answer.outgoingId), ids);
+  assertEquals(answers.flatMap((answer) => answer.outgoingIds), ids);
   assertEquals(intents.reads, 1);
 });
 
@@ -222,7 +225,7 @@ Deno.test("payments alike in everything but their id are different transactions"
     ids.push(intents.put(`out_gas_${i}`, { ...GAS, amount: amountOf("1") }));
   }
   const answers = await signer.sign(
-    ids.map((outgoingId) => ({ outgoingId, envelope: envelope() })),
+    ids.map((outgoingId) => requestOf(outgoingId, envelope())),
   );
   const signed = answers.map((answer) => signedOf(answer));
   assertEquals(new Set(signed.map(({ txid }) => txid)).size, ids.length);
@@ -258,21 +261,24 @@ for (const [what, { intent, expected }] of Object.entries(refusals)) {
   Deno.test(`an intent that ${what} is refused as ${expected}`, async () => {
     const { intents, signer } = setUp();
     intents.put("out_1", intent);
-    const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+    const [answer] = await signer.sign([requestOf("out_1", envelope())]);
     assertEquals(refusalOf(answer), expected);
   });
 }
 
 Deno.test("an intent that nobody committed is refused, whatever the caller says", async () => {
   const { signer } = setUp();
-  const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+  const [answer] = await signer.sign([requestOf("out_1", envelope())]);
   assertEquals(refusalOf(answer), "unknown-intent");
 });
 
 const sound = envelope();
 const envelopes: Record<string, Envelope> = {
   "another network's": { ...sound, network: "TRX_SHASTA" },
-  "two expirations": { ...sound, expiresAt: sound.expiresAt + 1 },
+  "two expirations": { ...sound, expiresAt: SOLID.time + 300_001 },
+  "two ticks of its end": { ...sound, diesAfter: SOLID.time + 300_001 },
+  "a nonce": { ...sound, nonce: 1 },
+  "no end": { ...sound, diesAfter: null, expiresAt: null },
   "a life that ended before it began": envelope({}, -1),
   "a life without end": envelope({}, 24 * 60 * 60 * 1000),
   "a fee limit above the cap": {
@@ -291,7 +297,7 @@ for (const [what, bad] of Object.entries(envelopes)) {
   Deno.test(`an envelope with ${what} is refused`, async () => {
     const { intents, signer } = setUp();
     intents.put("out_1");
-    const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: bad }]);
+    const [answer] = await signer.sign([requestOf("out_1", bad)]);
     const expected = bad.network === "TRX" ? "bad-envelope" : "no-signer";
     assertEquals(refusalOf(answer), expected);
   });
@@ -300,36 +306,35 @@ for (const [what, bad] of Object.entries(envelopes)) {
 Deno.test("where blocks are made on demand, block time may be anything", async () => {
   const { intents, signer } = setUp({}, { clockToleranceMs: null });
   intents.put("out_1");
-  const [answer] = await signer.sign([{
-    outgoingId: "out_1",
-    envelope: envelope({ time: 5_000_000 }),
-  }]);
+  const [answer] = await signer.sign([
+    requestOf("out_1", envelope({ time: 5_000_000 })),
+  ]);
   signedOf(answer);
 });
 
 Deno.test("a locked wallet or a paused signer signs nothing", async () => {
   const locked = setUp({ keys: { ...keys, key: () => null } });
   locked.intents.put("out_1");
-  const [first] = await locked.signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+  const [first] = await locked.signer.sign([requestOf("out_1", envelope())]);
   assertEquals(refusalOf(first), "locked");
   let paused = true;
   const { intents, signer } = setUp({ isPaused: () => paused });
   intents.put("out_1");
-  const [second] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+  const [second] = await signer.sign([requestOf("out_1", envelope())]);
   assertEquals(refusalOf(second), "paused");
   paused = false;
-  signedOf((await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]))[0]);
+  signedOf((await signer.sign([requestOf("out_1", envelope())]))[0]);
 });
 
 Deno.test("an intent asked for twice has one live signature", async () => {
   const { intents, signer } = setUp();
   intents.put("out_1");
   const later = envelope({ height: SOLID.height + 1, time: SOLID.time + 3_000 });
-  const [first] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
-  const [second] = await signer.sign([{ outgoingId: "out_1", envelope: later }]);
+  const [first] = await signer.sign([requestOf("out_1", envelope())]);
+  const [second] = await signer.sign([requestOf("out_1", later)]);
   const [third, fourth] = await signer.sign([
-    { outgoingId: "out_1", envelope: later },
-    { outgoingId: "out_1", envelope: envelope() },
+    requestOf("out_1", later),
+    requestOf("out_1", envelope()),
   ]);
   for (const answer of [second, third, fourth]) {
     assertEquals(signedOf(answer).bytes, signedOf(first).bytes);
@@ -339,18 +344,18 @@ Deno.test("an intent asked for twice has one live signature", async () => {
 Deno.test("once its signature has expired, an intent gets a new one", async () => {
   const { intents, signer } = setUp({}, { clockToleranceMs: null });
   intents.put("out_1");
-  const [first] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+  const [first] = await signer.sign([requestOf("out_1", envelope())]);
   const after = envelope({ height: SOLID.height + 101, time: SOLID.time + 303_000 });
-  const [second] = await signer.sign([{ outgoingId: "out_1", envelope: after }]);
+  const [second] = await signer.sign([requestOf("out_1", after)]);
   assertNotEquals(signedOf(second).txid, signedOf(first).txid);
 });
 
 Deno.test("an intent that changed after it was signed is not signed again while that lives", async () => {
   const { intents, signer } = setUp();
   intents.put("out_1");
-  signedOf((await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]))[0]);
+  signedOf((await signer.sign([requestOf("out_1", envelope())]))[0]);
   intents.put("out_1", { amount: amountOf("1000") });
-  const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+  const [answer] = await signer.sign([requestOf("out_1", envelope())]);
   assertEquals(refusalOf(answer), "not-queued");
 });
 
@@ -364,7 +369,7 @@ Deno.test("limits bind one transaction and the sum of a day, and only their own 
   }, { clockToleranceMs: null });
   const ask = async (id: string, changes: Partial<Intent>) => {
     intents.put(id, changes);
-    return (await signer.sign([{ outgoingId: id, envelope: envelope() }]))[0];
+    return (await signer.sign([requestOf(id, envelope())]))[0];
   };
   assertEquals(refusalOf(await ask("out_1", { amount: amountOf("100.000001") })), "over-limit");
   signedOf(await ask("out_2", { amount: amountOf("100") }));
@@ -379,7 +384,7 @@ Deno.test("limits bind one transaction and the sum of a day, and only their own 
 
 Deno.test("an intent source that fails fails the batch; nothing was signed", async () => {
   const { signer } = setUp({ intents: { read: () => Promise.reject(new Error("no database")) } });
-  const requests = [{ outgoingId: "out_1", envelope: envelope() }];
+  const requests = [requestOf("out_1", envelope())];
   await assertRejects(() => signer.sign(requests), Error, "no database");
 });
 
@@ -387,6 +392,6 @@ Deno.test("an empty batch reads nothing, an enormous one is refused", async () =
   const { intents, signer } = setUp();
   assertEquals(await signer.sign([]), []);
   assertEquals(intents.reads, 0);
-  const many = Array.from({ length: 1_001 }, () => ({ outgoingId: "out", envelope: envelope() }));
+  const many = Array.from({ length: 1_001 }, () => (requestOf("out", envelope())));
   await assertRejects(() => signer.sign(many), RangeError, "too large");
 });

@@ -8,6 +8,7 @@ import { amountOf } from "../../ledger/money/amount.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { needs } from "../support/permissions.ts";
 import { accessOf } from "./support/access_of.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
@@ -46,9 +47,8 @@ test("the service's own worker signs what the database says, with its few permis
     networks: [{
       network: "TRX",
       contracts: { USDT },
-      longestLifetimeMs: 60_000,
       feeCap: amountOf("150"),
-      clockToleranceMs: null,
+      isDevelopment: true,
     }],
     limits: { "USDT/TRX": { perTransaction: amountOf("12.5"), perDay: amountOf("13") } },
   };
@@ -85,7 +85,7 @@ test("the service's own worker signs what the database says, with its few permis
       60_000,
     );
     const ids = ["out_1", "out_2", "out_3", "out_4", "out_5"];
-    const answers = await signer.sign(ids.map((outgoingId) => ({ outgoingId, envelope })));
+    const answers = await signer.sign(ids.map((outgoingId) => requestOf(outgoingId, envelope)));
     assertEquals(answers.map((answer) => ("refused" in answer ? answer.refused : "signed")), [
       "signed",
       "not-queued",
@@ -128,9 +128,15 @@ test("a worker whose database is away rejects, and signs nothing", async () => {
   });
   try {
     await signer.ready();
-    const envelope = { network: "TRX", fields: {}, expiresAt: 0 } as const;
+    const envelope = {
+      network: "TRX",
+      fields: {},
+      diesAfter: 0,
+      nonce: null,
+      expiresAt: 0,
+    } as const;
     const error = await assertRejects(
-      () => signer.sign([{ outgoingId: "out_1", envelope }]),
+      () => signer.sign([requestOf("out_1", envelope)]),
       Error,
     );
     assertEquals(error.message.includes("secret"), false);

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Intent } from "../../chains/signer.ts";
 import { SignedMemory } from "../../chains/signer/signed_memory.ts";
+import { committed } from "../../chains/signer/stored_signature.ts";
 import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
 import { amount } from "../support/books.ts";
 
@@ -18,13 +19,15 @@ const intent: Intent = {
   destinationIndex: null,
   isDestinationClosed: false,
   wallet: "hot",
+  payer: "hot",
   status: "queued",
+  usedNonces: [],
 };
 
 Deno.test("what was signed away counts for 24 whole hours: the cap of the day may be too narrow, never too wide", () => {
   const limits = new SpendingLimits({ "USDT/TRX": { perDay: amount("15") } });
-  limits.count(intent, NOW);
-  const after = (ms: number) => limits.fault(intent, NOW + ms);
+  limits.count([intent], NOW);
+  const after = (ms: number) => limits.fault([intent], NOW + ms);
   assertEquals(after(0), "more than 15 per day");
   assertEquals(after(24 * HOUR_MS - 1), "more than 15 per day");
   assertEquals(after(24 * HOUR_MS), "more than 15 per day");
@@ -34,8 +37,10 @@ Deno.test("what was signed away counts for 24 whole hours: the cap of the day ma
 Deno.test("a signature commits to all that it pays by: with any of it changed it is another one", () => {
   const memory = new SignedMemory();
   const signed = { txid: "aa", bytes: "{}", expiresAt: NOW + 60_000 };
-  memory.remember(intent, signed);
-  assertEquals(memory.find(intent, NOW), signed);
+  const end = { by: "time", at: NOW + 60_000 } as const;
+  memory.remember({ network: "TRX", intents: [committed(intent)], end, signed });
+  memory.pass("TRX", NOW);
+  assertEquals(memory.find([committed(intent)]), signed);
   const changes: readonly Partial<Intent>[] = [
     { network: "TRX_SHASTA" },
     { kind: "settlement" },
@@ -45,6 +50,7 @@ Deno.test("a signature commits to all that it pays by: with any of it changed it
     { wallet: 7 },
   ];
   for (const change of changes) {
-    assertEquals(memory.find({ ...intent, ...change }, NOW), "changed", Object.keys(change)[0]);
+    const found = memory.find([committed({ ...intent, ...change })]);
+    assertEquals(found, "changed", Object.keys(change)[0]);
   }
 });

@@ -7,6 +7,7 @@ import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 import { accessOf } from "./support/access_of.ts";
+import { requestOf } from "../support/sign_request.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
@@ -36,7 +37,7 @@ function test(name: string, fn: () => Promise<void>): void {
 
 /** Requests for signatures by id. */
 function requests(...ids: string[]) {
-  return ids.map((outgoingId) => ({ outgoingId, envelope: ENVELOPE }));
+  return ids.map((outgoingId) => requestOf(outgoingId, ENVELOPE));
 }
 
 interface Place extends AsyncDisposable {
@@ -56,9 +57,8 @@ async function setUp(
     networks: [{
       network: "TRX",
       contracts: { USDT },
-      longestLifetimeMs: 60_000,
       feeCap: amountOf("150"),
-      clockToleranceMs: null,
+      isDevelopment: true,
     }],
   };
   const passphrase = "correct horse battery staple";
@@ -114,7 +114,12 @@ test("batches that are under way together get each its own answers", async () =>
   const batches = await Promise.all(
     ["out_1", "out_2", "out_x", "out_1"].map((id) => place.signer.sign(requests(id))),
   );
-  assertEquals(batches.map(([answer]) => answer?.outgoingId), ["out_1", "out_2", "out_x", "out_1"]);
+  assertEquals(batches.map(([answer]) => answer?.outgoingIds), [
+    ["out_1"],
+    ["out_2"],
+    ["out_x"],
+    ["out_1"],
+  ]);
 });
 
 test("a worker that crashes rejects what was under way and is started again", async () => {

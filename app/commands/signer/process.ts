@@ -47,6 +47,7 @@ const opened = await openSigner(settings, {
   spent,
   persistSpent: (spent) => writeSpent(spentFile, spent),
   memory: journal.memory,
+  nonces: journal.nonces,
   persistSigned: (batch) => journal.append(batch),
 });
 const uncapped = settings.networks.flatMap(({ network, contracts }) =>

@@ -32,9 +32,8 @@ const schema = z.strictObject({
   networks: z.array(z.strictObject({
     network: z.enum(NETWORKS),
     contracts: z.strictObject({ USDT: contract, USDC: contract }),
-    longestLifetimeMs: z.int().positive(),
     feeCap: amount,
-    clockToleranceMs: z.int().positive().nullable(),
+    isDevelopment: z.boolean(),
   })),
   limits: z.record(
     z.templateLiteral([z.enum(["USDT", "USDC", "native"]), "/", z.enum(NETWORKS)]),

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { familyOf, SERVED_NETWORKS } from "../../../chains/families.ts";
+import { SERVED_NETWORKS } from "../../../chains/families.ts";
 import { requireOwnerOnly } from "../../../chains/wallet/secret_file.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../../ledger/money/pair.ts";
@@ -44,15 +44,11 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
     databaseUrl: databaseUrl.reveal(),
     walletFile: resolve(walletFile),
     passphraseFile: resolve(passphraseFile),
-    networks: networks.map((one) => {
-      const { lifetimeMs, clockToleranceMs } = familyOf(one.network).terms;
-      return {
-        ...one,
-        longestLifetimeMs: lifetimeMs,
-        feeCap: amountOf(config.networks[one.network].treasury.feeCap),
-        clockToleranceMs: isDevelopment ? null : clockToleranceMs,
-      };
-    }),
+    networks: networks.map((one) => ({
+      ...one,
+      feeCap: amountOf(config.networks[one.network].treasury.feeCap),
+      isDevelopment,
+    })),
     limits: limitsOf(config),
     coldAddresses: coldAddressesOf(config),
     socket,

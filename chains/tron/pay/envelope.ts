@@ -45,7 +45,7 @@ export function makeEnvelope(
     timestamp: solid.time,
     fee_limit: Number(toTokenUnits(fee.limit, TRX_DECIMALS)),
   };
-  return { network, fields, expiresAt: expiration };
+  return { network, fields, diesAfter: expiration, nonce: null, expiresAt: expiration };
 }
 
 /** Reference blocks are named by the lowest 16 bits of their height. */
@@ -78,7 +78,7 @@ export function signedTerms(bytes: string, near: number): SignedTerms {
   // how far it is below, counted in one round of the lowest bits
   const below = ((near - low) % HEIGHTS + HEIGHTS) % HEIGHTS;
   const beginning = near - below + (below > HEIGHTS / 2 ? HEIGHTS : 0);
-  return { beginning, diesAfter: expiration, feeLimit: sunAmount(fee_limit) };
+  return { beginning, diesAfter: expiration, nonce: null, feeLimit: sunAmount(fee_limit) };
 }
 
 function jsonOf(text: string): unknown {

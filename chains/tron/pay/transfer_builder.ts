@@ -60,7 +60,10 @@ function envelopeFault(
   const parsed = envelopeFieldsSchema.safeParse(envelope.fields);
   if (!parsed.success) return `its envelope is malformed: ${parsed.error.issues[0]?.message}`;
   const { expiration, timestamp, fee_limit } = parsed.data;
-  if (expiration !== envelope.expiresAt) return "its envelope names two expirations";
+  if (expiration !== envelope.expiresAt || expiration !== envelope.diesAfter) {
+    return "its envelope names two expirations";
+  }
+  if (envelope.nonce !== null) return `its envelope has a nonce: ${envelope.nonce}`;
   const lifetime = expiration - timestamp;
   if (lifetime <= 0 || lifetime > options.longestLifetimeMs) {
     return `its lifetime is out of bounds: ${lifetime} ms`;
@@ -114,7 +117,11 @@ export function createTronTransferBuilder(options: TronTransferBuilderOptions): 
 
   return {
     network,
-    followsClock: options.clockToleranceMs !== null,
+    ends: {
+      by: "time",
+      followsClock: options.clockToleranceMs !== null,
+      blockTime: (envelope) => envelopeFieldsSchema.parse(envelope.fields).timestamp,
+    },
     envelopeFault: (envelope, now) => envelopeFault(options, envelope, now),
     intentFault({ currency, amount, destination }) {
       if (currency !== "native" && !contracts.has(currency)) {
@@ -134,8 +141,11 @@ export function createTronTransferBuilder(options: TronTransferBuilderOptions): 
       }
       return null;
     },
-    blockTime: (envelope) => envelopeFieldsSchema.parse(envelope.fields).timestamp,
-    sign(intent, envelope, key, salt) {
+    sign([intent, ...others], envelope, keyOf, salt) {
+      if (intent === undefined || others.length > 0) {
+        throw new Error(`Cannot build as a transaction pays one intent: ${others.length + 1}`);
+      }
+      const key = keyOf(intent.wallet);
       const fields = envelopeFieldsSchema.parse(envelope.fields);
       const header = saltedHeader(fields, salt, intent.currency !== "native");
       const { txid, json } = buildTransferTransaction(callOf(intent, key.address), header);

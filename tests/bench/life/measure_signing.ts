@@ -15,6 +15,7 @@ import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_bui
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import { someAddress } from "../../faults/support/chain_audit.ts";
+import { requestOf } from "../../support/sign_request.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 /** As the treasury asks for them. */
@@ -58,7 +59,7 @@ export async function measureSigning(count: number): Promise<number> {
   const sign = async (first: number, most: number) => {
     for (let from = first; from < first + most; from += BATCH) {
       const ids = Array.from({ length: BATCH }, (_, n) => `out_${from + n}`);
-      const answers = await signer.sign(ids.map((outgoingId) => ({ outgoingId, envelope })));
+      const answers = await signer.sign(ids.map((outgoingId) => requestOf(outgoingId, envelope)));
       const refused = answers.find((answer) => "refused" in answer);
       if (refused !== undefined) throw new Error(`Cannot measure as ${JSON.stringify(refused)}`);
     }
@@ -75,7 +76,9 @@ export async function measureSigning(count: number): Promise<number> {
       destinationIndex: null,
       isDestinationClosed: false,
       wallet: "hot",
+      payer: "hot",
       status: "queued",
+      usedNonces: [],
     });
   }
   await sign(0, WARM_UP);

@@ -14,7 +14,8 @@ import { makeEnvelope } from "../../../chains/tron/pay/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
-import { TRON } from "../../../chains/tron/family.ts";
+import { CLOCK_TOLERANCE_MS, LIFETIME_MS } from "../../../chains/tron/terms.ts";
+import { requestOf } from "../../support/sign_request.ts";
 
 /** Time at which its clock begins, Unix milliseconds. */
 export const START = 1_750_000_000_000;
@@ -51,14 +52,14 @@ export function envelopeAt(blockTime: number): Envelope {
       tick: blockTime,
     },
     fee,
-    TRON.terms.lifetimeMs,
+    LIFETIME_MS,
   );
 }
 
 /** Opens one. @param clockToleranceMs `null`: blocks are made on demand, at any time */
 export function openDesk(
   changes: Partial<SignerOptions> = {},
-  clockToleranceMs: number | null = TRON.terms.clockToleranceMs,
+  clockToleranceMs: number | null = CLOCK_TOLERANCE_MS,
 ): Desk {
   const signer = createSigner({
     keys: {
@@ -73,7 +74,7 @@ export function openDesk(
     builders: [createTronTransferBuilder({
       network: "TRX",
       contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
-      longestLifetimeMs: TRON.terms.lifetimeMs,
+      longestLifetimeMs: LIFETIME_MS,
       highestFeeLimitSun: 150_000_000,
       clockToleranceMs,
     })],
@@ -93,10 +94,12 @@ export function openDesk(
       destinationIndex: null,
       isDestinationClosed: false,
       wallet: "hot",
+      payer: "hot",
       status: "queued",
+      usedNonces: [],
     },
     async ask(blockTime, outgoingId = "out_1") {
-      const [answer] = await signer.sign([{ outgoingId, envelope: envelopeAt(blockTime) }]);
+      const [answer] = await signer.sign([requestOf(outgoingId, envelopeAt(blockTime))]);
       if (answer === undefined) throw new Error("The signer did not answer");
       return answer;
     },
@@ -109,7 +112,9 @@ export function signedOf(answer: SignAnswer | undefined) {
   if (answer === undefined || "refused" in answer) {
     throw new Error(`The signer refused: ${JSON.stringify(answer)}`);
   }
-  return answer.signed;
+  const { signed: { expiresAt, ...signed } } = answer;
+  if (expiresAt === null) throw new Error("The signature has no time of expiry");
+  return { ...signed, expiresAt };
 }
 
 /** A refusal and why; `null` when it signed. */

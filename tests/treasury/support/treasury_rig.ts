@@ -264,9 +264,9 @@ async function sendCoin(
   destination: string,
   coin: Amount,
 ): Promise<void> {
-  const envelope = chain.envelope(await chain.solid(), { fee: ZERO, limit: ZERO });
+  const envelope = chain.envelope(await chain.solid(), { fee: ZERO, limit: ZERO }, null);
   const signed = builder({}).sign(
-    {
+    [{
       outgoingId: "out_by_hand",
       kind: "gas",
       network: NETWORK,
@@ -276,10 +276,12 @@ async function sendCoin(
       destinationIndex: null,
       isDestinationClosed: false,
       wallet: "hot",
+      payer: "hot",
       status: "queued",
-    },
+      usedNonces: [],
+    }],
     envelope,
-    key,
+    () => key,
     "by hand",
   );
   const { category } = await chain.broadcast(signed);

@@ -63,7 +63,9 @@ serveSigner(async (settings) => {
         destinationIndex: null,
         isDestinationClosed: false,
         wallet: "hot",
+        payer: "hot",
         status: "queued",
+        usedNonces: [],
       }];
     });
   };

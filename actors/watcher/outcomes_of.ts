@@ -1,0 +1,58 @@
+/**
+ * From a transaction that is in a block to the ends of the intents that it carries.
+ *
+ * @module
+ */
+
+import type { Chain, IncludedTransaction, Transfer } from "../../chains/chain.ts";
+import { transfersBetween } from "../../chains/transfers_between.ts";
+import { shareOf } from "../../ledger/money/shares.ts";
+import type { OutcomeFinding, OwnTransaction } from "../../ledger/watcher/record_outcomes.ts";
+
+/** A transaction as its block shows it. */
+export interface Shown {
+  readonly transaction: IncludedTransaction;
+  /** Its own ones. */
+  readonly transfers: readonly Transfer[];
+  readonly height: number;
+}
+
+const UNEXPECTED = "the transaction succeeded without the transfer that was intended";
+
+/**
+ * The ends of all intents of one transaction. Each transfer of the block ends one intent at most: two that
+ * are alike are both paid only where there are two transfers.
+ *
+ * @param own all intents that it carries, those that have ended included
+ */
+export function outcomesOf(
+  chain: Pick<Chain, "hotWallet" | "deriveAddress" | "eventAddress">,
+  own: readonly OwnTransaction[],
+  { transaction, transfers, height }: Shown,
+): readonly OutcomeFinding[] {
+  const left = new Set(transfers);
+  const { success, failure } = transaction;
+  return own.toSorted((a, b) => a.place - b.place).map((one) => {
+    const fee = shareOf(transaction.fee, one.place, one.intents);
+    if (!success) return { own: one, result: "failed", reason: failure, height, fee };
+    // the coin and what is delegated leave no log: a success of what was signed is what was intended
+    const found = one.currency === "native" ? null : transferOf(chain, one, [...left]);
+    if (found === undefined) {
+      return { own: one, result: "unexpected", reason: UNEXPECTED, height, fee };
+    }
+    if (found !== null) left.delete(found);
+    return { own: one, result: "paid", reason: null, height, fee };
+  });
+}
+
+/** The very transfer that was intended; a success alone proves nothing. */
+function transferOf(
+  chain: Pick<Chain, "hotWallet" | "deriveAddress" | "eventAddress">,
+  { currency, wallet, destination: to, amount }: OwnTransaction,
+  transfers: readonly Transfer[],
+): Transfer | undefined {
+  if (currency === "native") return undefined;
+  const from = wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(wallet));
+  return transfersBetween(chain, transfers, { currency, from, to })
+    .find((transfer) => transfer.amount === amount);
+}
