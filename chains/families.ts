@@ -5,7 +5,8 @@
  */
 
 import { type Network, NETWORKS } from "../ledger/money/pair.ts";
-import type { Family } from "./family.ts";
+import { EVM_DEVELOPMENT } from "./evm/development.ts";
+import type { Development, Family } from "./family.ts";
 import { type FamilyName, PROFILES } from "./profiles.ts";
 import { TRON } from "./tron/family.ts";
 
@@ -31,3 +32,17 @@ export function familyOf(network: Network): Family {
     `Cannot use a network as it has no wallet support and no adapter yet: ${network}`,
   );
 }
+
+/** Development chains that there are before a family serves their networks. */
+const DEVELOPMENTS: Readonly<Partial<Record<FamilyName, Development>>> = { evm: EVM_DEVELOPMENT };
+
+/** The development chains of a network, null where it has none. */
+export function developmentOf(network: Network): Development | null {
+  const { family } = PROFILES[network];
+  return FAMILIES[family]?.development ?? DEVELOPMENTS[family] ?? null;
+}
+
+/** The networks that have development chains. */
+export const DEVELOPED_NETWORKS: readonly Network[] = NETWORKS.filter((network) =>
+  developmentOf(network) !== null
+);

@@ -46,7 +46,7 @@ export const TRON_FAULTS = [
 ] as const;
 
 /** Kinds of faults of an EVM node. */
-const EVM_FAULTS = [
+export const EVM_FAULTS = [
   ...COMMON_FAULTS,
   /** Broadcast: the contract call will use its whole gas up. */
   "out-of-gas",

@@ -23,8 +23,6 @@ import { Store } from "./store.ts";
 const TREASURY_USDT = 1_000_000n * 1_000_000n;
 const TREASURY_SUN = 100_000n * 1_000_000n;
 
-export { chainFolder, type DevChain, type DevChainOptions };
-
 /**
  * Starts a chain.
  *

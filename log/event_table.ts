@@ -533,6 +533,15 @@ export const EVENTS = {
   ],
   "devchain.message": ["error", "{network}: {content}"],
   "devchain.request_failed": ["error", "Cannot answer a request on {network}: {reason}"],
+  "devchain.anvil_left": [
+    "warning",
+    "{network}: anvil on {url} may not be ended, the next start uses it",
+  ],
+  "devchain.anvil_restored": [
+    "warning",
+    "{network}: anvil had ended and is built up anew: {reason}",
+  ],
+  "devchain.block_failed": ["error", "{network}: a block could not be made: {reason}"],
 } as const satisfies Readonly<Record<string, readonly [Level, string]>>;
 
 /** Name of an event. */

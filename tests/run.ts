@@ -27,6 +27,7 @@ const TOGETHER: Readonly<Record<string, number>> = {
   contract: 8,
   decisions: 20,
   dev_chain: 10,
+  dev_chain_evm: 6,
   faults: 4,
   journal: 10,
   observability: 6,

@@ -9,14 +9,14 @@
 import { parseArgs } from "node:util";
 import type { Network } from "../../ledger/money/pair.ts";
 import { wholeNumber } from "./command.ts";
-import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
+import { DEVELOPED_NETWORKS, developmentOf } from "../../chains/families.ts";
 import type { NetworkChainOptions } from "../workers/worker_dev_chain.ts";
 
 /** The network without another word. */
-const [FIRST = ""] = SERVED_NETWORKS;
+const [FIRST = ""] = DEVELOPED_NETWORKS;
 
 const USAGE = `Usage: deno task dev-chain [options]
-  --network NAME     one of ${SERVED_NETWORKS.join(", ")}; default ${FIRST}
+  --network NAME     one of ${DEVELOPED_NETWORKS.join(", ")}; default ${FIRST}
   --port PORT        default 9090; 0 lets the system choose
   --data DIR         default ./.data
   --block-ms MS      milliseconds between blocks, default 1000; 0 makes blocks only on demand
@@ -50,11 +50,11 @@ export function readOptions(args: readonly string[]): NetworkChainOptions {
   };
 }
 
-/** @throws {Error} when no family serves a network of that name */
+/** @throws {Error} when there is no development chain of that name */
 function networkOf(name: string): Network {
-  const network = SERVED_NETWORKS.find((served) => served === name);
+  const network = DEVELOPED_NETWORKS.find((served) => served === name);
   if (network !== undefined) return network;
-  throw new Error(`--network has to be one of ${SERVED_NETWORKS.join(", ")}: ${name}`);
+  throw new Error(`--network has to be one of ${DEVELOPED_NETWORKS.join(", ")}: ${name}`);
 }
 
 if (import.meta.main) {
@@ -66,9 +66,11 @@ if (import.meta.main) {
     console.error(USAGE);
     Deno.exit(2);
   }
-  const chain = await familyOf(options.network).development.start(options);
+  const chain = await developmentOf(options.network)?.start(options);
+  if (chain === undefined) throw new Error(`There is no such chain: ${options.network}`);
   console.log(`${options.network} development chain: ${chain.url}`);
   console.log(`USDT contract: ${chain.usdt}`);
+  if (chain.usdc !== undefined) console.log(`USDC contract: ${chain.usdc}`);
   console.log(`Faucet: ${chain.faucetAddress}`);
   const stop = async () => {
     await chain.stop();

@@ -107,7 +107,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the `engine` set may run the programs of the installed PostgreSQL and nothing else",
+  name: "the `engine` set may run the programs of the installed PostgreSQL and anvil, nothing else",
   ignore,
   fn: async () => {
     const { imports, permissions } = await denoConfig();
@@ -118,7 +118,10 @@ Deno.test({
     const programs = ["initdb", "pg_ctl"];
     assertEquals(
       permissions.engine?.run,
-      [installed, copied].flatMap((folder) => programs.map((name) => `${folder}/${name}`)),
+      [
+        ...[installed, copied].flatMap((folder) => programs.map((name) => `${folder}/${name}`)),
+        installedAnvil(imports),
+      ],
     );
   },
 });
@@ -134,3 +137,18 @@ Deno.test({
     assertEquals([...new Set(named)].sort(), Object.keys(permissions).sort());
   },
 });
+
+Deno.test({
+  name: "the `dev-chain` set may run the installed anvil and nothing else",
+  ignore,
+  fn: async () => {
+    const { imports, permissions } = await denoConfig();
+    assertEquals(permissions["dev-chain"]?.run, [installedAnvil(imports)]);
+  },
+});
+
+function installedAnvil(imports: DenoConfig["imports"]): string {
+  const version = /@([^@]+)$/.exec(imports["@foundry-rs/anvil-linux-amd64"] ?? "")?.[1];
+  return `node_modules/.deno/@foundry-rs+anvil-linux-amd64@${version}/node_modules/` +
+    "@foundry-rs/anvil-linux-amd64/bin/anvil";
+}

@@ -63,7 +63,7 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   {
     // The one list of families; every other port is below them.
     of: /^chains\/families\.ts$/,
-    may: /^(chains\/(\w+\/family|[^/]+)\.ts$|ledger\/money\/)/,
+    may: /^(chains\/(\w+\/(family|development)|[^/]+)\.ts$|ledger\/money\/)/,
     in: "families of chains, the ports in chains and ledger/money",
   },
   {
@@ -73,7 +73,7 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   },
   {
     // What is started for development is started through a family, as all else that is a chain's own.
-    of: /^chains\/(family|\w+\/family)\.ts$/,
+    of: /^chains\/(family|\w+\/(family|development))\.ts$/,
     may: /^(chains\/(?!families)|devchain\/|ledger\/money\/)/,
     in: "chains, devchain and ledger/money",
   },
