@@ -38,6 +38,12 @@ export interface Capabilities {
   readonly sweepsAtOnce: number;
   /** Time between two blocks, milliseconds: how many make a minute differs by the chain. */
   readonly blockMs: number;
+  /**
+   * Newest blocks that are kept until they are solid, so that they are not read a second time. Only where
+   * a block of the head view is read as whole as a solid one, with receipts that are bound to its hash;
+   * absent: solid blocks are read anew.
+   */
+  readonly keptHeadBlocks?: number;
 }
 
 /**

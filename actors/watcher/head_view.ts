@@ -161,6 +161,7 @@ async function see(
 ): Promise<void> {
   if (blocks.length === 0) return;
   const merchants = await recordBlocks(sql, chain, blocks, "head");
+  memory.kept.keep(blocks);
   if (merchants.size > 0) wakeMerchants(merchants);
   for (const { height } of blocks) await memory.unreadable.wasRead(sql, "head", height);
 }

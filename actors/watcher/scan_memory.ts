@@ -3,6 +3,7 @@ import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { CallRests } from "./call_rests.ts";
+import { KeptBlocks } from "./kept_blocks.ts";
 import { UnreadableBlocks } from "./unreadable_blocks.ts";
 
 /** State of a network's scan, for health, metrics and operators. */
@@ -140,6 +141,8 @@ const KEPT_MS = 10 * 60_000;
 export class ScanMemory {
   readonly progress: ScanProgress;
   readonly unreadable: UnreadableBlocks;
+  /** Blocks that the head view has read, for the scan. */
+  readonly kept: KeptBlocks;
   chainSolid = 0;
   /** Last time that a node said that the chain was so long. */
   #chainSolidAt = 0;
@@ -160,6 +163,7 @@ export class ScanMemory {
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(chain: ScannedChain, readonly monotonic: () => number) {
     this.progress = new ScanProgress(chain, monotonic);
+    this.kept = new KeptBlocks(chain.capabilities.keptHeadBlocks ?? 0);
     this.rests = new CallRests(monotonic);
     this.unreadable = new UnreadableBlocks(chain.network, monotonic);
   }

@@ -42,11 +42,14 @@ export async function scanSolid(
   take(scan, before);
   // another service may have read all that there is, so that no block read here would show it
   if (newest.height === before.height && newest.hash === before.hash) resume(scan, before);
-  if (memory.unreadable.leavesAlone("solid", before.height + 1)) {
+  const kept = memory.kept.between(before, newest).slice(0, TURN);
+  if (kept.length === 0 && memory.unreadable.leavesAlone("solid", before.height + 1)) {
     return { cursor: before, hasMore: false };
   }
   const to = Math.min(newest.height, before.height + TURN);
-  const cursor = await readOn(scan, before, to, signal);
+  const cursor = kept.length > 0
+    ? await takeKept(scan, before, kept)
+    : await readOn(scan, before, to, signal);
   memory.progress.record(cursor.height, newest.height);
   const moved = cursor.height > before.height;
   return { cursor, hasMore: moved && cursor.height < newest.height };
@@ -68,6 +71,18 @@ async function begin(
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
   logEvent("chain.watched", { network, height: cursor.height });
+  return cursor;
+}
+
+/** Writes blocks that the head view has read and that are solid now: each continues the one before. */
+async function takeKept(scan: Scan, from: Cursor, blocks: readonly Block[]): Promise<Cursor> {
+  let cursor = from;
+  for (let i = 0; i < blocks.length; i += AT_ONCE) {
+    const next = await record(scan, cursor, blocks.slice(i, i + AT_ONCE));
+    if (next === null) return await movedByOther(scan, cursor, true);
+    cursor = next;
+  }
+  resume(scan, cursor);
   return cursor;
 }
 
@@ -144,6 +159,7 @@ async function record(
   const moved = { ...next, history: cursor.history };
   take(scan, moved);
   memory.blocksRead += blocks.length;
+  memory.kept.passed(height);
   await memory.unreadable.passed(sql, "solid", height);
   if (merchants.size > 0) wakeMerchants(merchants);
   onSolid();
