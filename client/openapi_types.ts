@@ -2464,7 +2464,7 @@ export interface Operations {
           readHeight: number | null;
           readTime: string | null;
           headHeight: number | null;
-          /** Block time that the scan has to pass; null: the chain was not reached yet */
+          /** About the block time that the scan has to pass; null: the chain was not reached yet */
           untilTime: string | null;
           comparedAt: string | null;
           /** Derivation indexes that were jumped over */

@@ -96,7 +96,7 @@ const PUT_OFF: readonly (readonly [name: string, takeBack: Statement])[] = [
   // a hold waits for an hour's difference of clocks and a lifetime at most; it is noted anew
   ["holds of payouts", (sql) =>
     sql`
-    UPDATE hub.failover_network SET until_time = NULL, head_height = NULL
+    UPDATE hub.failover_network SET until_time = NULL, until_tick = NULL, head_height = NULL
     WHERE compared_at IS NULL AND until_time > now() + interval '26 hours'`],
 ];
 

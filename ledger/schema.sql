@@ -1185,10 +1185,12 @@ CREATE TABLE hub.failover_network (
   gap_last integer NOT NULL,
   gap_watched boolean NOT NULL DEFAULT false,
   compared_at timestamp with time zone,
+  until_tick bigint,
   CONSTRAINT failover_network_pkey PRIMARY KEY (failover_id, network),
   CONSTRAINT failover_network_failover_id_fkey FOREIGN KEY (failover_id) REFERENCES hub.failover(id),
   CONSTRAINT failover_network_check CHECK (((head_height IS NULL) = (until_time IS NULL))),
-  CONSTRAINT failover_network_check1 CHECK (((compared_at IS NULL) OR (until_time IS NOT NULL)))
+  CONSTRAINT failover_network_check1 CHECK (((compared_at IS NULL) OR (until_time IS NOT NULL))),
+  CONSTRAINT failover_network_tick CHECK (((until_tick IS NULL) = (until_time IS NULL)))
 );
 CREATE INDEX failover_network_open ON hub.failover_network USING btree (network) WHERE (compared_at IS NULL);
 

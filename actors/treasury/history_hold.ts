@@ -74,8 +74,10 @@ export class HistoryHold {
       const head = await chain.head();
       const { life, blockMs } = capabilities;
       // what a nonce ends is in a block already, or waits for one whatever time passes
-      const lifetimeMs = life.kind === "expires" ? life.ms : 0;
-      const reached = { ...head, lifetimeMs, blockMs };
+      const { ticks: lifeTicks, ms: lifetimeMs } = life.kind === "expires"
+        ? life
+        : { ticks: 0, ms: 0 };
+      const reached = { ...head, lifeTicks, lifetimeMs, blockMs };
       for (const { failoverId, untilTime } of await readOpenHolds(sql, network)) {
         if (untilTime !== null || await setHoldBound(sql, failoverId, network, reached)) continue;
         if (performance.now() - this.#doubtedAt < DOUBT_MS) continue;

@@ -29,7 +29,8 @@ const holdNetwork = z.object({
   readTime: f.moment.nullable(),
   headHeight: z.int().nullable(),
   untilTime: f.moment.nullable().meta({
-    description: "Block time that the scan has to pass; null: the chain was not reached yet",
+    description:
+      "About the block time that the scan has to pass; null: the chain was not reached yet",
   }),
   comparedAt: f.moment.nullable(),
   gapFirst: z.int().meta({ description: "Derivation indexes that were jumped over" }),

@@ -6,8 +6,10 @@ import { bigint, boolean, integer, orNull, type RowOf, text, time } from "../tab
 
 const openHold = shape({
   failoverId: text(),
-  /** Block time that our scan has to pass, Unix milliseconds; null until the chain was reached. */
+  /** About when its scan passes the tick below, Unix milliseconds; null until the chain was reached. */
   untilTime: orNull(time()),
+  /** Tick that our scan has to pass: the last one of all that can have been signed before. */
+  untilTick: orNull(bigint()),
   /** Height that our scan has to pass as well. */
   headHeight: orNull(bigint()),
 });
@@ -18,17 +20,21 @@ export type OpenHold = RowOf<typeof openHold>;
 export async function readOpenHolds(sql: Sql, network: Network): Promise<readonly OpenHold[]> {
   return openHold.all(
     await sql`
-    SELECT n.failover_id, n.until_time, n.head_height
+    SELECT n.failover_id, n.until_time, n.until_tick, n.head_height
     FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
     WHERE n.network = ${network} AND n.compared_at IS NULL ORDER BY f.id`,
   );
 }
 
-/** A node's newest block, and the time for which a signature is valid, milliseconds. */
+/** A node's newest block, and the time for which a signature is valid. */
 export interface Reached {
   readonly height: number;
   /** Unix milliseconds. */
   readonly time: number;
+  /** Its tick, and the ticks of a life; 0 where no tick ends what was signed. */
+  readonly tick: number;
+  readonly lifeTicks: number;
+  /** About how long that is, milliseconds. */
   readonly lifetimeMs: number;
   /** Time between two blocks, milliseconds. */
   readonly blockMs: number;
@@ -39,7 +45,8 @@ export interface Reached {
  * newest block that was scanned and the newest commit of a merchant (a promoted machine's clock and the
  * first node may both be behind), and a lifetime. Where these are more than an hour apart, one of them is wrong, and where the block is
  * higher than a chain can have grown since our scan, the node is: nothing is stored, and the hold stays
- * until they agree, as too early an end pays twice and too late a one never comes.
+ * until they agree, as too early an end pays twice and too late a one never comes. In ticks that is the
+ * block's own, those of the time from it to the latest, and those of a life.
  *
  * @returns true if this call has stored it; what is stored already stays
  */
@@ -47,24 +54,29 @@ export async function setHoldBound(
   sql: Sql,
   failoverId: string,
   network: Network,
-  { height, time, lifetimeMs, blockMs }: Reached,
+  { height, time, tick, lifeTicks, lifetimeMs, blockMs }: Reached,
 ): Promise<boolean> {
+  const ticksPerMs = lifetimeMs === 0 ? 0 : lifeTicks / lifetimeMs;
   const { count } = await sql`
-    UPDATE hub.failover_network
-    SET head_height = ${height}::float8::bigint, until_time =
-      greatest(now(), 'epoch'::timestamptz + ${time}::float8 * interval '1 millisecond',
-        (SELECT c.time FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'
-          AND c.time <= now() + interval '1 hour'),
+    WITH scanned AS (
+      SELECT c.height, c.time, c.tick FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'
+    ), latest AS (
+      SELECT greatest(now(), 'epoch'::timestamptz + ${time}::float8 * interval '1 millisecond',
         -- what is further ahead was written by a wrong clock, and would hold payouts for ever
-        (SELECT max(a.last_at) FROM book.account a WHERE a.last_at <= now() + interval '1 hour'))
-      + ${lifetimeMs}::float8 * interval '1 millisecond'
-    WHERE failover_id = ${failoverId} AND network = ${network} AND until_time IS NULL
-      AND abs(extract(epoch FROM now())::float8 * 1000 - ${time}::float8) <= 3600 * 1000
-      -- twice as many blocks as the chain makes, and of an hour more, by which the clocks may differ
-      AND ${height}::float8 <= coalesce((
-        SELECT c.height + 2 * (3600 + greatest(0, extract(epoch FROM now() - c.time))) * 1000 / ${blockMs}::float8
-        FROM hub.cursor c
-        WHERE c.network = ${network} AND c.view = 'solid')::float8, ${height}::float8)`;
+        (SELECT c.time FROM scanned c WHERE c.time <= now() + interval '1 hour'),
+        (SELECT max(a.last_at) FROM book.account a WHERE a.last_at <= now() + interval '1 hour')) AS at
+      WHERE abs(extract(epoch FROM now())::float8 * 1000 - ${time}::float8) <= 3600 * 1000
+        -- twice as many blocks as the chain makes, and of an hour more, by which the clocks may differ
+        AND ${height}::float8 <= coalesce((
+          SELECT c.height + 2 * (3600 + greatest(0, extract(epoch FROM now() - c.time))) * 1000 / ${blockMs}::float8
+          FROM scanned c)::float8, ${height}::float8)
+    )
+    UPDATE hub.failover_network SET head_height = ${height}::float8::bigint,
+      until_time = latest.at + ${lifetimeMs}::float8 * interval '1 millisecond',
+      until_tick = ceil(greatest(
+        ${tick}::float8 + (extract(epoch FROM latest.at)::float8 * 1000 - ${time}::float8) * ${ticksPerMs}::float8,
+        (SELECT c.tick FROM scanned c WHERE c.time <= now() + interval '1 hour')) + ${lifeTicks}::float8)::bigint
+    FROM latest WHERE failover_id = ${failoverId} AND network = ${network} AND until_time IS NULL`;
   return count > 0;
 }
 
@@ -79,7 +91,7 @@ export async function endComparison(sql: Sql, network: Network): Promise<readonl
     UPDATE hub.failover_network n SET compared_at = now()
     FROM hub.cursor c
     WHERE n.network = ${network} AND n.compared_at IS NULL AND c.network = n.network AND c.view = 'solid'
-      AND c.previous_time > n.until_time AND c.height >= n.head_height
+      AND c.previous_tick > n.until_tick AND c.height >= n.head_height
     RETURNING n.failover_id`;
   return rows.map((row) => row.failover_id);
 }
@@ -202,7 +214,7 @@ export async function endHolds(
     // should such a network be served again, its scan goes on where this history left it, and finds what left
     await tx`
       UPDATE hub.failover_network SET head_height = coalesce(head_height, 0),
-        until_time = coalesce(until_time, now()), compared_at = now()
+        until_time = coalesce(until_time, now()), until_tick = coalesce(until_tick, 0), compared_at = now()
       WHERE compared_at IS NULL AND failover_id = ANY (${ids}::text[])`;
     await tx`
       UPDATE hub.failover SET ended_at = now(), ended_by = ${audit.actor}, end_reason = ${reason}

@@ -248,7 +248,7 @@ export async function commitSigned(
         AND (NOT ${adopts}::boolean OR EXISTS (
           SELECT FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
           WHERE n.network = o.network AND n.compared_at IS NULL AND o.created_at < f.found_at
-            AND i.expires_at <= n.until_time AND i.since_height <= n.head_height))
+            AND i.dies_after <= n.until_tick AND i.since_height <= n.head_height))
         -- the signer's old answer (a node that lags shows it a block before its expiry) would break
         -- the unique key, and with it every other signature of the batch
         AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = i.txid AND a.network = i.network)

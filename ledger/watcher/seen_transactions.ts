@@ -56,10 +56,17 @@ export async function markSeen(
  */
 export async function unmarkSeen(sql: Sql, network: Network, above: number): Promise<void> {
   await sql`
-    WITH locked AS (
+    WITH seen AS MATERIALIZED (
+      -- one part per index of what has no outcome: all that ever ended is not read
       SELECT outgoing_id, number, merchant_id FROM book.attempt
-      WHERE network = ${network} AND outcome IS NULL AND seen_height > ${above}
-      ORDER BY outgoing_id, number FOR NO KEY UPDATE SKIP LOCKED
+      WHERE network = ${network} AND outcome IS NULL AND nonce IS NULL AND seen_height > ${above}
+      UNION ALL SELECT outgoing_id, number, merchant_id FROM book.attempt
+      WHERE network = ${network} AND outcome IS NULL AND nonce IS NOT NULL AND seen_height > ${above}
+    ), locked AS (
+      SELECT a.outgoing_id, a.number, a.merchant_id FROM seen
+      JOIN book.attempt a USING (outgoing_id, number, merchant_id)
+      WHERE a.outcome IS NULL AND a.seen_height > ${above}
+      ORDER BY a.outgoing_id, a.number FOR NO KEY UPDATE OF a SKIP LOCKED
     )
     UPDATE book.attempt a SET seen_height = NULL FROM locked l
     WHERE (a.outgoing_id, a.number, a.merchant_id) = (l.outgoing_id, l.number, l.merchant_id) AND a.outcome IS NULL`;

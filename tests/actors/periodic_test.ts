@@ -131,9 +131,9 @@ test("what was put off while a clock was wrong is due, and what is put off right
       INSERT INTO hub.failover (id, cause, reason, actor) VALUES ('fov_a', 'declared', 'a test', 'operator')
       ON CONFLICT DO NOTHING`;
     await sql`
-      INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last, head_height, until_time)
-      VALUES ('fov_a', 'TRX', 0, 0, 7, now() + ${long}::text::interval)
-      ON CONFLICT (failover_id, network) DO UPDATE SET until_time = excluded.until_time, head_height = 7`;
+      INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last, head_height, until_time, until_tick)
+      VALUES ('fov_a', 'TRX', 0, 0, 7, now() + ${long}::text::interval, 7)
+      ON CONFLICT (failover_id, network) DO UPDATE SET until_time = excluded.until_time, until_tick = 7, head_height = 7`;
   };
   await putOff("24 hours", "30 seconds", "10 minutes");
   assertEquals(await boundKeptTimes(sql), 0);

@@ -167,7 +167,7 @@ test("only an open hold adopts, only what was made and signed before it was foun
   });
   const rows = [
     row("out_before"),
-    row("out_late_bytes", active, { expiresAt: until + 1 }),
+    row("out_late_bytes", active, { diesAfter: until + 1, expiresAt: until + 1 }),
     row("out_later_block", active, { sinceHeight: 101 }),
     row("out_suspended", suspended),
     row("out_after"),
@@ -179,7 +179,9 @@ test("only an open hold adopts, only what was made and signed before it was foun
   await sql`
     INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last) VALUES ('fov_1', 'TRX', 0, 0)`;
   assertEquals([...await adoptSigned(sql, "TRX", rows)], [], "before the chain was reached");
-  await sql`UPDATE hub.failover_network SET head_height = 100, until_time = ${new Date(until)}`;
+  await sql`UPDATE hub.failover_network SET head_height = 100, until_time = ${new Date(
+    until,
+  )}, until_tick = ${until}`;
   assertEquals([...await adoptSigned(sql, "TRX", rows)], ["out_before"]);
   assertEquals(await readInFlight(sql, "TRX", 10), [], "nothing adopted is sent");
   const now = await sql`UPDATE book.attempt SET adopted = false`.catch(String);
@@ -212,8 +214,8 @@ test("odd bytes that a signer remembers keep no others from being adopted, nor t
     FROM unnest(${ids}::text[]) AS id`;
   await sql`INSERT INTO hub.failover (id, cause, reason, actor) VALUES ('fov_1', 'declared', 'test', 'op')`;
   await sql`
-    INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last, head_height, until_time)
-    VALUES ('fov_1', 'TRX', 0, 0, 8, now() + interval '1 minute')`;
+    INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last, head_height, until_time, until_tick)
+    VALUES ('fov_1', 'TRX', 0, 0, 8, now() + interval '1 minute', ${Date.now() + 60_000})`;
   const chain = paperChain("TRX", {
     termsOf: (bytes, near) => {
       if (bytes === "odd") throw new RangeError("Cannot read a transaction as it is none");

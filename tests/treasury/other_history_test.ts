@@ -133,7 +133,8 @@ test("a hold that was opened while the database's clock was a year ahead ends on
     await tx`UPDATE hub.failover SET found_at = now() + interval '1 year'`;
     // what an earlier look has noted
     await tx`
-      UPDATE hub.failover_network SET head_height = 1, until_time = now() + interval '1 year'`;
+      UPDATE hub.failover_network SET head_height = 1, until_time = now() + interval '1 year',
+        until_tick = extract(epoch FROM now() + interval '1 year') * 1000`;
   });
   await rig.mine(1);
   await boundKeptTimes(sql);
@@ -156,7 +157,14 @@ test("a hold notes no end from a newest block and a clock that are an hour apart
   const lifetimeMs = 60_000;
   const now = Date.now();
   const note = (height: number, time: number, blockMs = 3_000) =>
-    setHoldBound(sql, "fov_a", "TRX", { height, time, lifetimeMs, blockMs });
+    setHoldBound(sql, "fov_a", "TRX", {
+      height,
+      time,
+      tick: time,
+      lifeTicks: lifetimeMs,
+      lifetimeMs,
+      blockMs,
+    });
   const reachable = (blockMs: number) => 100 + 2 * 2 * HOUR / blockMs;
   for (
     const [what, height, time, blockMs] of [
@@ -175,15 +183,20 @@ test("a hold notes no end from a newest block and a clock that are an hour apart
   // a chain of fast blocks is further up after an hour than one of slow ones can be
   for (const blockMs of [12_000, 3_000, 400]) {
     assertEquals(await note(100 + HOUR / blockMs, now, blockMs), true, `blocks of ${blockMs} ms`);
-    await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL`;
+    await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL, until_tick = NULL`;
   }
   const ahead = now + HOUR / 2;
   assertEquals(await note(1_300, ahead), true);
   assertEquals(await readOpenHolds(sql, "TRX"), [
-    { failoverId: "fov_a", untilTime: ahead + lifetimeMs, headHeight: 1_300 },
+    {
+      failoverId: "fov_a",
+      untilTime: ahead + lifetimeMs,
+      untilTick: ahead + lifetimeMs,
+      headHeight: 1_300,
+    },
   ]);
   assertEquals(await note(1_400, now), false, "what is noted stays");
-  await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL`;
+  await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL, until_tick = NULL`;
   // a node that is behind would tell the time of before
   assertEquals(await note(1_300, now - HOUR / 2), true);
   const [hold] = await readOpenHolds(sql, "TRX");
@@ -195,7 +208,7 @@ test("a hold notes no end from a newest block and a clock that are an hour apart
     if (what === "book.account") {
       await sql`UPDATE book.account SET last_at = ${time} WHERE merchant_id = ${merchantId}`;
     } else await sql`UPDATE hub.cursor SET time = ${time}`;
-    await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL`;
+    await sql`UPDATE hub.failover_network SET head_height = NULL, until_time = NULL, until_tick = NULL`;
     assertEquals(await note(1_050, now), true);
     assertEquals((await readOpenHolds(sql, "TRX"))[0]?.untilTime, time.getTime() + lifetimeMs);
   }
