@@ -60,10 +60,22 @@ export async function viewHead(watched: Watched, signal: AbortSignal): Promise<v
   if (solid === null) return;
   const newest = await chain.head(signal);
   memory.headReachedAt = memory.monotonic();
-  const last = await placeOf(watched, solid, newest);
-  if (last !== null) await readOn(watched, { solid, from: last, newest }, signal);
+  await readNew(watched, solid, newest, signal);
+  // at once: until it is seen anew, what is still in a block would be sent again
+  if (memory.head === null) await readNew(watched, solid, newest, signal);
   await memory.unreadable.passed(sql, "head", solid.height);
   await readPassed(watched, signal);
+}
+
+/** Reads the blocks after the last one that was seen. */
+async function readNew(
+  watched: Watched,
+  solid: Cursor,
+  newest: BlockRef,
+  signal: AbortSignal,
+): Promise<void> {
+  const from = await placeOf(watched, solid, newest);
+  if (from !== null) await readOn(watched, { solid, from, newest }, signal);
 }
 
 /** The block after which to go on; null: nothing to read now. */

@@ -159,7 +159,7 @@ test("what is left of a branch after a reorganisation is seen again from the sol
   await fork.headView.receive(tick);
   const other = { ...blockOf("b", 12), parentHash: "a11" };
   fork.blocks = [...common, other, blockOf("b", 13)];
-  await fork.headView.receive(tick);
+  // in the same look, or all that is still in a block would be sent meanwhile
   await fork.headView.receive(tick);
   assertEquals(await seenHeight(sql), 11);
 });
