@@ -7,7 +7,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import type { Block, BlockRef } from "../../chains/chain.ts";
+import { type Block, type BlockRef, ChainUnavailable } from "../../chains/chain.ts";
 import { type Cursor, readCursor, storeHead } from "../../ledger/watcher/cursor.ts";
 import { unmarkSeen } from "../../ledger/watcher/seen_transactions.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
@@ -126,24 +126,31 @@ async function readOn(
   if (memory.unreadable.leavesAlone("head", from.height + 1)) return;
   const blocks: Block[] = [];
   let next: SeenBlock | null = from;
-  for await (const answer of chain.blocks(from.height + 1, newest.height, "head", signal)) {
-    if (answer.kind !== "block") {
-      // a node that boasts of blocks it does not have moves nothing: the view stays where it was
-      if (from.hash === null && from !== memory.head && blocks.length === 0) return;
-      const tries = await memory.unreadable.retryLater(sql, "head", answer);
-      if (tries >= PASS_AFTER) next = { height: answer.height, hash: null };
-      break;
+  let failure: ChainUnavailable | null = null;
+  try {
+    for await (const answer of chain.blocks(from.height + 1, newest.height, "head", signal)) {
+      if (answer.kind !== "block") {
+        // a node that boasts of blocks it does not have moves nothing: the view stays where it was
+        if (from.hash === null && from !== memory.head && blocks.length === 0) return;
+        const tries = await memory.unreadable.retryLater(sql, "head", answer);
+        if (tries >= PASS_AFTER) next = { height: answer.height, hash: null };
+        break;
+      }
+      const { block } = answer;
+      const { height, hash } = next;
+      if (hash !== null && !continues(block, { height, hash })) {
+        // what the head had is read again from the solid block up
+        logEvent("chain.reorganised", { network, height: block.height });
+        next = null;
+        break;
+      }
+      blocks.push(block);
+      next = block;
     }
-    const { block } = answer;
-    const { height, hash } = next;
-    if (hash !== null && !continues(block, { height, hash })) {
-      // what the head had is read again from the solid block up
-      logEvent("chain.reorganised", { network, height: block.height });
-      next = null;
-      break;
-    }
-    blocks.push(block);
-    next = block;
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    if (blocks.length === 0) throw error;
+    failure = error;
   }
   await see(watched, blocks);
   crashPoint("watcher.after-seen");
@@ -152,6 +159,8 @@ async function readOn(
   memory.head = { height: next.height, hash: next.hash };
   const last = blocks.at(-1);
   if (next === last) await storeHead(sql, network, last);
+  // a look that is over and has seen something has failed in nothing
+  if (failure !== null && !signal.aborted) throw failure;
 }
 
 /** Asks again for blocks that the view has passed. */

@@ -7,6 +7,7 @@ import {
 } from "@std/assert";
 import { Actors } from "../../actors/runtime/actor.ts";
 import { ScanMemory, type WatcherStatus } from "../../actors/watcher/scan_memory.ts";
+import { viewHead } from "../../actors/watcher/head_view.ts";
 import { scanSolid } from "../../actors/watcher/solid_scan.ts";
 import { watcherActors } from "../../actors/watcher/watcher_actor.ts";
 import { chainReasons } from "../../app/health/chains.ts";
@@ -106,6 +107,39 @@ test("a turn of the scan that is ended keeps what it has read, and has failed on
   const { cursor, hasMore } = await scanSolid(scan, ended.signal);
   assertEquals([cursor.height, hasMore], [11, true]);
   await assertRejects(() => scanSolid(scan, ended.signal), ChainUnavailable);
+});
+
+test("newest blocks that were read before a node failed, or before a look was over, are seen and not read again", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const blocks = [10, 11, 12, 13].map((height) => sparseBlock(height, height - 1));
+  const [first] = blocks;
+  assert(first !== undefined);
+  const asked: number[] = [];
+  const ended = new AbortController();
+  const chain = sparseChain("TRX", blocks, {
+    solid: () => Promise.resolve(first),
+    async *blocks(from, to) {
+      if (from > to) return;
+      asked.push(from);
+      yield await Promise.resolve({ kind: "block", block: blocks[from - 10] ?? first });
+      throw new ChainUnavailable("timeout", "Cannot read on");
+    },
+  });
+  const watched = {
+    sql,
+    chain,
+    memory: new ScanMemory(chain, () => 1_000),
+    wakeMerchants: () => {},
+    onSolid: () => {},
+  };
+  await scanSolid(watched);
+  await assertRejects(() => viewHead(watched, ended.signal), ChainUnavailable);
+  assertEquals((await readCursor(sql, "TRX", "head"))?.height, 11);
+  ended.abort();
+  await viewHead(watched, ended.signal);
+  await viewHead(watched, ended.signal);
+  assertEquals([asked, (await readCursor(sql, "TRX", "head"))?.height], [[11, 12, 13], 13]);
 });
 
 test("newest blocks that are not reached are a reason of their own, which solid blocks do not hide", async () => {
