@@ -16,7 +16,7 @@
  * @module
  */
 
-import type { Currency, Network } from "../ledger/money/pair.ts";
+import { type Currency, type Network, NETWORKS } from "../ledger/money/pair.ts";
 
 /** Kinds of chains: the networks of one speak the same dialect. */
 export type FamilyName = "tron" | "evm" | "solana";
@@ -139,6 +139,17 @@ const SOLANA = {
   pace: SOLANA_PACE,
   defaults: { lowCoin: "1", feeCap: "0.01", attempts: 20 },
 } as const;
+
+/**
+ * The other networks whose addresses look like those of a network, so that customers may mistake one for
+ * another. Its own test network is not left out: to some wallets it is one more entry of a list.
+ */
+export function networksAlike(network: Network): readonly Network[] {
+  const { family } = PROFILES[network];
+  return family === "evm"
+    ? NETWORKS.filter((other) => other !== network && PROFILES[other].family === family)
+    : [];
+}
 
 /** Every network of the interface. */
 export const PROFILES: Readonly<Record<Network, Profile>> = {

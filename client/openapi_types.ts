@@ -830,7 +830,7 @@ export type QuarantinedRow = {
   txid: string;
   logIndex: number;
   phase: string;
-  /** Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven */
+  /** Begins with bug, unreadable, unexpected, unclaimed, claimed, unproven or misdirected */
   reason: string;
   /** The chain's report, as it was read */
   data: Record<string, unknown>;
@@ -2579,7 +2579,7 @@ export interface Operations {
       page?: number;
       /** Rows per page */
       limit?: number;
-      kind?: "bug" | "unreadable" | "unexpected" | "unclaimed" | "claimed" | "unproven";
+      kind?: "bug" | "unreadable" | "unexpected" | "unclaimed" | "claimed" | "unproven" | "misdirected";
       network?: NetworkSymbol;
       merchantId?: string;
     };
@@ -2601,7 +2601,7 @@ export interface Operations {
       success: true;
     };
   };
-  /** Take a row off the list that was dealt with by hand; never one that brings money */
+  /** Take a row off the list that was dealt with by hand; never one that is still to be booked */
   "POST /api/admin/inbox/acknowledge": {
     body: {
       merchantId: string;

@@ -17,7 +17,8 @@ import { json, type RowOf, text, time } from "./table.ts";
 /**
  * Kinds of reasons: `bug` and `unreadable` are faults of the service, `unexpected` is an own transaction
  * that succeeded without its transfer; `unclaimed` waits for its pair to be enabled, `claimed`
- * for the decision on a deposit by hand, `unproven` for the word of a second node.
+ * for the decision on a deposit by hand, `unproven` for the word of a second node; `misdirected` came in on
+ * another network than its address was issued on, and is dealt with by hand.
  */
 export const QUARANTINE_KINDS = [
   "bug",
@@ -26,6 +27,7 @@ export const QUARANTINE_KINDS = [
   "unclaimed",
   "claimed",
   "unproven",
+  "misdirected",
 ] as const;
 
 /** One of {@linkcode QUARANTINE_KINDS}. */
@@ -96,7 +98,7 @@ const MONEY_IN = new Set<InboxKey["phase"]>(["seen", "solid", "margin", "swept"]
 
 /**
  * Takes a row off the list that an operator has dealt with. Money that has come in cannot be waved
- * away, nor what waits for something: `not_so`. A payout that succeeded without the intended transfer
+ * away, but where it came in on another network, nor what waits for something: `not_so`. A payout that succeeded without the intended transfer
  * holds its merchant's money until an operator has found out what it did: `needs_verdict`. The row stays, with
  * both reasons.
  */
@@ -109,7 +111,7 @@ export async function acknowledgeQuarantined(
   return await sql.begin(async (tx) => {
     const reason = await lockQuarantined(tx, key);
     if (reason === null) return "not_found";
-    if (!/^(bug|unreadable|unexpected):/.test(reason) || MONEY_IN.has(key.phase)) return "not_so";
+    if (!canBeAcknowledged(reason, key.phase)) return "not_so";
     if (reason.startsWith("unexpected:") && await isOpenPayout(tx, key)) return "needs_verdict";
     const reasons = `acknowledged: ${remark}; ${reason}`.slice(0, 1_000);
     await tx`
@@ -117,6 +119,12 @@ export async function acknowledgeQuarantined(
     await writeBookAudit(tx, { ...audit, before: { reason }, after: { remark } });
     return "done";
   });
+}
+
+/** True where nothing is left to be booked: what came in on another network never is. */
+function canBeAcknowledged(reason: string, phase: InboxKey["phase"]): boolean {
+  if (reason.startsWith("misdirected:")) return true;
+  return /^(bug|unreadable|unexpected):/.test(reason) && !MONEY_IN.has(phase);
 }
 
 /** True if a row reports the end of a payout whose withdrawal has not ended. */

@@ -438,6 +438,7 @@ CREATE TABLE book.inbox (
   quarantine text,
   CONSTRAINT inbox_pkey PRIMARY KEY (merchant_id, network, txid, log_index, phase),
   CONSTRAINT inbox_of_lost_waits CHECK (((merchant_id <> 'mer_lost'::text) OR (consumed_at IS NOT NULL) OR COALESCE((quarantine ~~ 'lost:%'::text), false))),
+  CONSTRAINT inbox_of_other_network_waits CHECK (((quarantine IS NOT NULL) OR (NOT (data ? 'issuedOn'::text)))),
   CONSTRAINT inbox_phase_check CHECK ((phase = ANY (ARRAY['seen'::text, 'solid'::text, 'vanished'::text, 'submitted'::text, 'outcome'::text, 'margin'::text, 'swept'::text])))
 ) WITH (fillfactor=80);
 CREATE INDEX inbox_age ON book.inbox USING brin (created_at);

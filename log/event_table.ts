@@ -141,6 +141,10 @@ export const EVENTS = {
     "fatal",
     "{network}: a transfer is quarantined as no books can hold its amount: {txid} to {to}",
   ],
+  "deposit.misdirected": [
+    "warning",
+    "{network}: {amount} {currency} to {to} wait for a person, its address was issued on {issuedOn}: {txid}",
+  ],
   "deposit.unproven": ["warning", "{network}: {txid} to {to} is not credited yet: {reason}"],
   "deposit.disputed": [
     "fatal",

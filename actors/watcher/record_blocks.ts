@@ -29,6 +29,8 @@ import {
 } from "../../ledger/watcher/record_outcomes.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
+
+import { quarantineMisdirected } from "./misdirected_transfers.ts";
 import { outcomesOf, type Shown } from "./outcomes_of.ts";
 
 /** The part of a chain that reading its blocks takes. */
@@ -62,6 +64,7 @@ export async function recordBlocks(
   ]);
   // before anything else is written of these blocks: what may be paid already must not be signed anew
   if (spends.length > 0) await recordUnknown(sql, chain, spends, own);
+  if (view === "solid") await quarantineMisdirected(sql, chain, blocks);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   if (view === "head") await markSeen(sql, network, blocks);
   const outcomes = undecidedOutcomes(chain, own, blocks);

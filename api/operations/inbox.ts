@@ -32,7 +32,8 @@ const quarantinedRow = z.object({
   phase: eg(z.string(), "outcome"),
   reason: eg(
     z.string().meta({
-      description: "Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven",
+      description:
+        "Begins with bug, unreadable, unexpected, unclaimed, claimed, unproven or misdirected",
     }),
     "unexpected: the transaction succeeded without the transfer",
   ),
@@ -98,7 +99,8 @@ export const retryInboxRow = adminRoute({
 
 export const acknowledgeInboxRow = adminRoute({
   at: `POST ${PATH}/acknowledge`,
-  summary: "Take a row off the list that was dealt with by hand; never one that brings money",
+  summary:
+    "Take a row off the list that was dealt with by hand; never one that is still to be booked",
   anyOf: WRITE,
   body: z.strictObject({ ...quarantineKey, reason }),
   responses: DECIDED,

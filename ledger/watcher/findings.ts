@@ -20,9 +20,17 @@ export interface TransferFinding {
   readonly expiresAt: number;
 }
 
-/** A transfer as its merchant's inbox has it, in JSON. */
-export function inboxData(finding: TransferFinding): string {
+/**
+ * A transfer as its merchant's inbox has it, in JSON.
+ *
+ * @param more what else is to be known of it
+ */
+export function inboxData(
+  finding: TransferFinding,
+  more: Readonly<Record<string, string>> = {},
+): string {
   return JSON.stringify({
+    ...more,
     currency: finding.currency,
     amount: formatAmount(finding.amount),
     from: finding.from,

@@ -1,0 +1,47 @@
+/**
+ * Finds the transfers of blocks that went to an address of another network, see `ledger/watcher/misdirected.ts`.
+ *
+ * @module
+ */
+
+import type { Block, Chain } from "../../chains/chain.ts";
+import { networksAlike } from "../../chains/profiles.ts";
+import { textKey } from "../../chains/text_key.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
+import {
+  findIssuedElsewhere,
+  type MisdirectedTransfer,
+  recordMisdirected,
+} from "../../ledger/watcher/misdirected.ts";
+import { logEvent } from "../../log/log_event.ts";
+
+/**
+ * Quarantines the transfers of solid blocks that went to addresses of other networks. One query for
+ * all of them, and none where no other network's addresses look alike.
+ */
+export async function quarantineMisdirected(
+  sql: Sql,
+  { network, addressOf }: Pick<Chain, "network" | "addressOf">,
+  blocks: readonly Pick<Block, "height" | "hash" | "transfers">[],
+): Promise<void> {
+  const others = networksAlike(network);
+  if (others.length === 0) return;
+  const receivers = new Set(blocks.flatMap(({ transfers }) => transfers.map((one) => one.eventTo)));
+  const owners = await findIssuedElsewhere(sql, others, Array.from(receivers, textKey));
+  if (owners.size === 0) return;
+  const found = blocks.flatMap(({ height, hash, transfers }) =>
+    transfers.flatMap(({ eventFrom, eventTo, ...transfer }): MisdirectedTransfer[] => {
+      const owner = owners.get(eventTo);
+      if (owner === undefined) return [];
+      const { address: to, merchantId, addressId, issuedOn } = owner;
+      const ends = { from: addressOf(eventFrom), to };
+      return [{ ...transfer, ...ends, height, hash, merchantId, addressId, issuedOn }];
+    })
+  );
+  for (const one of await recordMisdirected(sql, network, found)) {
+    const { txid, to, merchantId, issuedOn, currency, amount } = one;
+    const told = { network, txid, to, merchantId, issuedOn, currency };
+    logEvent("deposit.misdirected", { ...told, amount: formatAmount(amount) });
+  }
+}

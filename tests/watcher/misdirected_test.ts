@@ -1,0 +1,104 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
+import type { Block } from "../../chains/chain.ts";
+import { networksAlike } from "../../chains/profiles.ts";
+import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import {
+  acknowledgeQuarantined,
+  listQuarantine,
+  retryQuarantined,
+} from "../../ledger/quarantine.ts";
+import { amount } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const TIME = 1_700_000_000_000;
+const OF_BNB = "paid-on-bnb";
+const OF_ETH = "issued-on-eth";
+
+/** A block of BNB Smart Chain that pays both addresses and a stranger. */
+function blockOf(height: number): Block {
+  const transfers = [OF_BNB, OF_ETH, "stranger"].map((eventTo, n) => ({
+    txid: `${height}${n}`.padStart(64, "0"),
+    logIndex: n,
+    currency: "USDT" as const,
+    amount: amount("12.5"),
+    eventFrom: "customer",
+    eventTo,
+    diesAfter: Number.MAX_SAFE_INTEGER,
+    expiresAt: TIME,
+  }));
+  const hashes = { parentHeight: height - 1, hash: `h${height}`, parentHash: `h${height - 1}` };
+  return { height, ...hashes, time: TIME, tick: TIME, transactions: [], transfers };
+}
+
+async function issue(sql: Sql): Promise<void> {
+  await watchAddresses(sql, [
+    { address: OF_BNB, network: "BNB", merchantId: "mer_1", addressId: "adr_1", walletIndex: 0 },
+    { address: OF_ETH, network: "ETH", merchantId: "mer_2", addressId: "adr_2", walletIndex: 0 },
+  ]);
+}
+
+const AUDIT = {
+  id: "aud_1",
+  createdAt: TIME,
+  actor: "key_1",
+  action: "inbox.acknowledge",
+  subject: "row",
+  merchantId: "mer_2",
+  requestId: "req_1",
+};
+
+test("a transfer to an address that was issued on another network is set aside once, and never credited", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await issue(sql);
+  const chain = paperChain("BNB");
+  // the newest blocks move no money, and say nothing of it either
+  await recordBlocks(sql, chain, [blockOf(1)], "head");
+  assertEquals((await listQuarantine(sql, {}, { page: 1, limit: 9 })).rows, []);
+  const heard = await recordBlocks(sql, chain, [blockOf(1)], "solid");
+  await recordBlocks(sql, chain, [blockOf(1)], "solid");
+  assertEquals([...heard], ["mer_1"]);
+  const { rows, total } = await listQuarantine(
+    sql,
+    { kind: "misdirected" },
+    { page: 1, limit: 9 },
+  );
+  assertEquals(total, 1);
+  const [row] = rows;
+  if (row === undefined) throw new Error("no row");
+  const { merchantId, network, txid, logIndex, phase, reason, data } = row;
+  assertEquals({ merchantId, network, phase, reason }, {
+    merchantId: "mer_2",
+    network: "BNB",
+    phase: "solid",
+    reason: "misdirected: its address was issued on ETH, and it came in on BNB",
+  });
+  assertEquals([data["amount"], data["to"], data["issuedOn"]], ["12.5", OF_ETH, "ETH"]);
+  const waiting =
+    await sql`SELECT merchant_id FROM book.inbox WHERE quarantine IS NULL AND phase = 'solid'`;
+  assertEquals(waiting.map((one) => one["merchant_id"]), ["mer_1"]);
+
+  const key = { merchantId, network, txid, logIndex, phase } as const;
+  assertEquals(await retryQuarantined(sql, key, AUDIT), "not_so");
+  await assertRejects(
+    async () => await sql`UPDATE book.inbox SET quarantine = NULL WHERE txid = ${txid}`,
+    Error,
+    "inbox_of_other_network_waits",
+  );
+  assertEquals(await acknowledgeQuarantined(sql, key, "sent back by hand", AUDIT), "done");
+  assertEquals((await listQuarantine(sql, {}, { page: 1, limit: 9 })).total, 0);
+  // it is read again after a rescan, and is not set aside a second time
+  await recordBlocks(sql, chain, [blockOf(1)], "solid");
+  assertEquals((await listQuarantine(sql, {}, { page: 1, limit: 9 })).total, 0);
+});
+
+Deno.test("only networks whose addresses look alike are looked through for a mistaken one", () => {
+  assertEquals(networksAlike("TRX"), []);
+  assertEquals(networksAlike("SOL"), []);
+  assertEquals([...networksAlike("BNB")].sort(), ["ETH", "SEP", "tBNB"]);
+});
