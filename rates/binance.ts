@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { COINS } from "./rates.ts";
+import type { Coin } from "./coins.ts";
 import { readJson } from "./read_json.ts";
 import { rateOf, type RateSource, RateUnavailable } from "./source.ts";
 
@@ -10,10 +10,13 @@ const Answer = z.object({ symbol: z.string(), price: z.string() });
  * should USDT be worth another sum, this quote is too far from the others' to count.
  * Source: developers.binance.com, "Symbol price ticker".
  */
-export function binance(baseUrl = "https://api.binance.com"): RateSource {
+export function binance(
+  coins: readonly Coin[],
+  baseUrl = "https://api.binance.com",
+): RateSource {
   return {
     name: "binance",
-    prices: COINS,
+    prices: coins,
     read: async (priced, signal) => {
       const symbol = `${priced}USDT`;
       const url = `${baseUrl}/api/v3/ticker/price?symbol=${symbol}`;

@@ -1,6 +1,7 @@
 import { Decimal } from "decimal.js";
 import type { Currency, Network } from "../ledger/money/pair.ts";
-import { coinOf, type FiatRate, type Rates, usdRate } from "./rates.ts";
+import { coinOf } from "./coins.ts";
+import { type FiatRate, type Rates, usdRate } from "./rates.ts";
 
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { CURRENCIES } from "../ledger/money/pair.ts";
-import { COINS, type Priced } from "./rates.ts";
+import { CURRENCIES, type Currency } from "../ledger/money/pair.ts";
+import { type Coin, COINS, isCoin } from "./coins.ts";
 import { readJson } from "./read_json.ts";
 import { isFiat, rateOf, type RateSource, RateUnavailable } from "./source.ts";
 
-const IDS: Readonly<Record<Priced, string>> = { USDT: "tether", USDC: "usd-coin", TRX: "tron" };
+const IDS: Readonly<Record<Currency, string>> = { USDT: "tether", USDC: "usd-coin" };
 
 /** Fiat codes of `simple/supported_vs_currencies`. */
 const CODES =
@@ -17,12 +17,15 @@ const Answer = z.record(z.string(), z.record(z.string(), z.string().nullable()))
  * CoinGecko: `GET /api/v3/simple/price?ids=tether&vs_currencies=usd,...`, prices as JSON numbers.
  * Source: docs.coingecko.com, "Coin price by IDs". `precision=full` keeps the digits it has.
  */
-export function coinGecko(baseUrl = "https://api.coingecko.com"): RateSource {
+export function coinGecko(
+  coins: readonly Coin[],
+  baseUrl = "https://api.coingecko.com",
+): RateSource {
   return {
     name: "coingecko",
-    prices: [...CURRENCIES, ...COINS],
+    prices: [...CURRENCIES, ...coins],
     read: async (priced, signal) => {
-      const id = IDS[priced];
+      const id = isCoin(priced) ? COINS[priced].coinGecko : IDS[priced];
       const url = `${baseUrl}/api/v3/simple/price?ids=${id}&vs_currencies=${CODES}&precision=full`;
       const answer = Answer.safeParse(await readJson(url, signal));
       const prices = answer.success ? answer.data[id] : undefined;

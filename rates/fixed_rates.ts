@@ -1,4 +1,5 @@
-import { COINS, type Rates } from "./rates.ts";
+import { COINS, isCoin } from "./coins.ts";
+import type { Rates } from "./rates.ts";
 
 /** Fiat units per US dollar, roughly; what development works with. */
 const PER_DOLLAR: Readonly<Record<string, string>> = {
@@ -42,9 +43,6 @@ const PER_DOLLAR: Readonly<Record<string, string>> = {
   ZAR: "17.6",
 };
 
-/** US dollars per coin, roughly. */
-const COIN_DOLLARS = { TRX: "0.3" } as const satisfies Record<(typeof COINS)[number], string>;
-
 /**
  * A table that never changes, for development and tests: a stablecoin is worth one US dollar, a
  * chain's coin is priced in dollars alone.
@@ -54,9 +52,8 @@ const COIN_DOLLARS = { TRX: "0.3" } as const satisfies Record<(typeof COINS)[num
 export function fixedRates(now: () => number): Rates {
   return {
     find: (priced, fiat) => {
-      const coin = COINS.find((coin) => coin === priced);
-      if (coin !== undefined) {
-        return fiat === "USD" ? { rate: COIN_DOLLARS[coin], at: now() } : null;
+      if (isCoin(priced)) {
+        return fiat === "USD" ? { rate: COINS[priced].dollars, at: now() } : null;
       }
       const rate = Object.hasOwn(PER_DOLLAR, fiat) ? PER_DOLLAR[fiat] : undefined;
       return rate === undefined ? null : { rate, at: now() };

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { CURRENCIES } from "../ledger/money/pair.ts";
-import { COINS, type Priced } from "./rates.ts";
+import { CURRENCIES, type Currency } from "../ledger/money/pair.ts";
+import { type Coin, COINS, isCoin } from "./coins.ts";
 import { readJson } from "./read_json.ts";
 import { isFiat, rateOf, type RateSource, RateUnavailable } from "./source.ts";
 
-/** Pairs that are traded; one unknown pair would make the whole request fail. */
-const PAIRS: Readonly<Record<Priced, string>> = {
+/** Pairs of stablecoins that are traded; one unknown pair would make the whole request fail. */
+const PAIRS: Readonly<Record<Currency, string>> = {
   USDT: "USDTUSD,USDTEUR,USDTGBP,USDTCAD,USDTAUD,USDTCHF,USDTJPY",
   USDC: "USDCUSD,USDCEUR,USDCGBP,USDCCAD,USDCAUD,USDCCHF",
-  TRX: "TRXUSD,TRXEUR",
 };
 
 const Answer = z.object({
@@ -18,15 +17,20 @@ const Answer = z.object({
 
 /**
  * Kraken: `GET /0/public/Ticker?pair=USDTUSD,...`; `c[0]` is the last trade's price, a string.
- * Answers name some pairs the older way, with a Z before the fiat code (`USDTZUSD`).
+ * Answers name some pairs the older way, with an X before the coin and a Z before the fiat code (`USDTZUSD`,
+ * `XETHZUSD`).
  * Source: docs.kraken.com, "Get ticker information".
  */
-export function kraken(baseUrl = "https://api.kraken.com"): RateSource {
+export function kraken(
+  coins: readonly Coin[],
+  baseUrl = "https://api.kraken.com",
+): RateSource {
   return {
     name: "kraken",
-    prices: [...CURRENCIES, ...COINS],
+    prices: [...CURRENCIES, ...coins],
     read: async (priced, signal) => {
-      const url = `${baseUrl}/0/public/Ticker?pair=${PAIRS[priced]}`;
+      const pairs = isCoin(priced) ? COINS[priced].kraken : PAIRS[priced];
+      const url = `${baseUrl}/0/public/Ticker?pair=${pairs}`;
       const answer = Answer.safeParse(await readJson(url, signal));
       if (!answer.success) {
         throw new RateUnavailable("Cannot read rates as kraken answered another shape");
@@ -37,7 +41,8 @@ export function kraken(baseUrl = "https://api.kraken.com"): RateSource {
       }
       return new Map(
         Object.entries(result).flatMap(([pair, { c }]) => {
-          const code = pair.startsWith(priced) ? pair.slice(priced.length).slice(-3) : "";
+          const name = pair.startsWith(`X${priced}`) ? pair.slice(1) : pair;
+          const code = name.startsWith(priced) ? name.slice(priced.length).slice(-3) : "";
           const rate = isFiat(code) ? rateOf(c[0] ?? "") : null;
           return rate === null ? [] : [[code, rate] as const];
         }),

@@ -4,25 +4,11 @@
  * @module
  */
 
-import { PROFILES } from "../chains/profiles.ts";
-import type { Currency, Network } from "../ledger/money/pair.ts";
-
-/** Coins that transactions are paid in and that sources price. */
-export const COINS = ["TRX"] as const;
-/** One of {@linkcode COINS}. */
-export type Coin = (typeof COINS)[number];
+import type { Currency } from "../ledger/money/pair.ts";
+import type { Coin } from "./coins.ts";
 
 /** A currency or coin with a price. */
 export type Priced = Currency | Coin;
-
-/**
- * The coin that transactions of a network are paid in; null where no source prices it. A test
- * network's coin is worth nothing, so it is counted as the one it stands for.
- */
-export function coinOf(network: Network): Coin | null {
-  const { symbol } = PROFILES[network].coin;
-  return COINS.find((coin) => coin === symbol) ?? null;
-}
 
 /** The worth of one unit of a currency. */
 export interface FiatRate {

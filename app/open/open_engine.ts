@@ -7,6 +7,7 @@ import { PROFILES } from "../../chains/profiles.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { coinRate } from "../../rates/coin_rate.ts";
+import { coinsOf } from "../../rates/coins.ts";
 import { publicSources } from "../../rates/public_sources.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { RateBoard } from "../../rates/rate_board.ts";
@@ -80,7 +81,7 @@ export interface OpenEngine {
 export async function openEngine(config: Config, parts: EngineParts): Promise<OpenEngine> {
   const { database: { sql, journalSql }, chains, now, ...others } = parts;
   const isDevelopment = config.environment === "development";
-  const { rates, close: closeRates } = openRates(config, now);
+  const { rates, close: closeRates } = openRates(config, chains.chains.keys(), now);
   const policies = await treasuryPolicies({ ...chains, config, sql });
   const coinPrice = (network: Network, currency: Parameters<typeof coinRate>[2]) =>
     coinRate(rates, network, currency);
@@ -136,12 +137,13 @@ export async function openEngine(config: Config, parts: EngineParts): Promise<Op
 /** Rates of public sources; in development a fixed table, which needs no network. */
 function openRates(
   config: Config,
+  networks: Iterable<Network>,
   now: () => number,
 ): { readonly rates: Rates; readonly close: () => Promise<void> } {
   if (config.environment === "development") {
     return { rates: fixedRates(now), close: () => Promise.resolve() };
   }
-  const board = new RateBoard({ sources: publicSources(), now });
+  const board = new RateBoard({ sources: publicSources(coinsOf(networks)), now });
   board.start();
   return { rates: board, close: () => board.stop() };
 }

@@ -536,12 +536,14 @@ Deno.test("one provider of exchange rates that is away is named, and nothing is 
   const sources = [
     { name: "one", read: () => Promise.resolve(new Map([["USD", "1"]])) },
     { name: "two", prices: ["TRX" as const], read: () => Promise.reject(new Error("no way out")) },
+    { name: "has nothing to price", prices: [], read: () => Promise.reject(new Error("asked")) },
   ];
+  const { config } = readSettings({});
   assertEquals(
-    (await seeRates({ environment: "staging" }, sources)).map(({ dollars }) => dollars),
+    (await seeRates({ ...config, environment: "staging" }, sources)).map(({ dollars }) => dollars),
     [seen("1"), unseen("no way out")],
   );
-  assertEquals(await seeRates({ environment: "development" }, sources), []);
+  assertEquals(await seeRates({ ...config, environment: "development" }, sources), []);
 });
 
 Deno.test("settings at fault are named, and the others are checked nevertheless", () => {

@@ -1,5 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { binance } from "../../rates/binance.ts";
+import { coinOf, coinsOf } from "../../rates/coins.ts";
+import { publicSources } from "../../rates/public_sources.ts";
+import { PROFILES } from "../../chains/profiles.ts";
+import { NETWORKS } from "../../ledger/money/pair.ts";
 import { coinbase } from "../../rates/coinbase.ts";
 import { coinGecko } from "../../rates/coingecko.ts";
 import { kraken } from "../../rates/kraken.ts";
@@ -52,6 +56,25 @@ const COIN: Readonly<Record<string, string>> = {
   "/api/v3/ticker/price": `{"symbol":"TRXUSDT","price":"0.30030000"}`,
 };
 
+test("Ethereum's coin is known by the older name that a source answers", async () => {
+  await using source = recorded();
+  source.answer = () =>
+    new Response(`{"error":[],"result":{
+      "XETHZUSD":{"c":["3000.5","1"]},"ETHEUR":{"c":["2600.1","1"]},"XXBTZUSD":{"c":["1","1"]}}}`);
+  assertEquals(
+    await kraken(["ETH"], source.url).read("ETH", signal()),
+    new Map([["USD", "3000.5"], ["EUR", "2600.1"]]),
+  );
+});
+
+Deno.test("every network's coin is priced, and none is asked for whose networks are not served", () => {
+  for (const network of NETWORKS) assertEquals(coinOf(network), PROFILES[network].coin.symbol);
+  assertEquals(coinsOf(["TRX", "TRX_SHASTA"]), ["TRX"]);
+  assertEquals(coinsOf(["SEP", "TRX", "ETH"]), ["ETH", "TRX"]);
+  const asked = publicSources(coinsOf(["TRX"])).flatMap(({ prices }) => prices ?? []);
+  assertEquals([...new Set(asked)].toSorted(), ["TRX", "USDC", "USDT"]);
+});
+
 const signal = () => AbortSignal.timeout(5_000);
 
 test("each source's recorded answer is read, digit by digit, and only the money of states", async () => {
@@ -61,11 +84,11 @@ test("each source's recorded answer is read, digit by digit, and only the money 
     new Map([["AED", "3.6719999"], ["EUR", "0.8601"], ["USD", "0.99975"]]),
   );
   assertEquals(
-    await kraken(source.url).read("USDT", signal()),
+    await kraken(["TRX"], source.url).read("USDT", signal()),
     new Map([["USD", "0.99965"], ["EUR", "0.8603"]]),
   );
   assertEquals(
-    await coinGecko(source.url).read("USDT", signal()),
+    await coinGecko(["TRX"], source.url).read("USDT", signal()),
     // 19 digits, of which a binary fraction keeps 16
     new Map([["USD", "0.999812"], ["EUR", "0.8602"], ["VND", "26250"]]),
   );
@@ -84,8 +107,10 @@ test("an answer that is no rates is a source that does not tell", async (t) => {
   for (const [name, answer] of answers) {
     await t.step(name, async () => {
       source.answer = answer;
-      for (const make of [coinbase, kraken, coinGecko]) {
-        await assertRejects(() => make(source.url).read("USDT", signal()), RateUnavailable);
+      for (
+        const made of [coinbase(source.url), kraken([], source.url), coinGecko([], source.url)]
+      ) {
+        await assertRejects(() => made.read("USDT", signal()), RateUnavailable);
       }
     });
   }
@@ -105,7 +130,7 @@ test("the board tells what its sources agree on, as long as it is fresh", async 
   await using source = recorded();
   let now = 1_000_000;
   const board = new RateBoard({
-    sources: [coinbase(source.url), kraken(source.url), coinGecko(source.url)],
+    sources: [coinbase(source.url), kraken(["TRX"], source.url), coinGecko(["TRX"], source.url)],
     now: () => now,
     maxAgeMs: 60_000,
   });
@@ -131,7 +156,7 @@ test("sources that fail keep what they told until it is too old", async () => {
   await using source = recorded();
   let now = 0;
   const board = new RateBoard({
-    sources: [coinbase(source.url), kraken(source.url)],
+    sources: [coinbase(source.url), kraken(["TRX"], source.url)],
     now: () => now,
     maxAgeMs: 60_000,
   });
@@ -156,7 +181,7 @@ test("a source that hangs holds nobody up when the service stops", async () => {
         bound.addEventListener("abort", () => reject(new RateUnavailable("stopped")));
       }),
   };
-  const board = new RateBoard({ sources: [hanging, kraken(source.url)], now: () => 0 });
+  const board = new RateBoard({ sources: [hanging, kraken(["TRX"], source.url)], now: () => 0 });
   board.start();
   await asked.promise;
   await board.stop();
@@ -165,9 +190,12 @@ test("a source that hangs holds nobody up when the service stops", async () => {
 test("a chain's own coin has a rate where sources agree on it; a stablecoin's sources are asked for no coin", async () => {
   await using source = recorded();
   source.answer = (path) => new Response(COIN[path] ?? "{}");
-  assertEquals(await binance(source.url).read("TRX", signal()), new Map([["USD", "0.3003"]]));
   assertEquals(
-    await kraken(source.url).read("TRX", signal()),
+    await binance(["TRX"], source.url).read("TRX", signal()),
+    new Map([["USD", "0.3003"]]),
+  );
+  assertEquals(
+    await kraken(["TRX"], source.url).read("TRX", signal()),
     new Map([["USD", "0.30012"], ["EUR", "0.25811"]]),
   );
   const asked: string[] = [];
@@ -181,9 +209,9 @@ test("a chain's own coin has a rate where sources agree on it; a stablecoin's so
           return listed.read(priced, bound);
         },
       },
-      kraken(source.url),
-      coinGecko(source.url),
-      binance(source.url),
+      kraken(["TRX"], source.url),
+      coinGecko(["TRX"], source.url),
+      binance(["TRX"], source.url),
     ],
     now: () => 5,
   });
@@ -191,5 +219,5 @@ test("a chain's own coin has a rate where sources agree on it; a stablecoin's so
   assertEquals(board.find("TRX", "USD"), { rate: "0.30012", at: 5 });
   assertEquals(asked.toSorted(), ["USDC", "USDT"]);
   source.answer = () => new Response(`{"symbol":"TRXBTC","price":"0.3"}`);
-  await assertRejects(() => binance(source.url).read("TRX", signal()), RateUnavailable);
+  await assertRejects(() => binance(["TRX"], source.url).read("TRX", signal()), RateUnavailable);
 });

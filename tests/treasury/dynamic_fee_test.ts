@@ -114,7 +114,8 @@ Deno.test("a coin is priced by way of the dollar; test networks' coins as the re
   const rates = fixedRates(() => 7);
   assertEquals(coinRate(rates, "TRX", "USDT"), { rate: "0.3", at: 7 });
   assertEquals(coinRate(rates, "TRX_SHASTA", "USDT")?.rate, "0.3");
-  assertEquals(coinRate(rates, "ETH", "USDT"), null);
+  assertEquals(coinRate(rates, "ETH", "USDT"), { rate: "3000", at: 7 });
+  assertEquals(coinRate(rates, "SEP", "USDT")?.rate, "3000");
   const depegged = {
     find: (priced: string) => ({ rate: priced === "TRX" ? "0.3" : "0.9", at: 7 }),
   };

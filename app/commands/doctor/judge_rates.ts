@@ -1,18 +1,19 @@
-import { COINS } from "../../../rates/rates.ts";
+import { isCoin } from "../../../rates/coins.ts";
 import type { Facts } from "./facts.ts";
 import { type Finding, missing, ok } from "./finding.ts";
 
 /** Providers that have to agree on a price. */
 const LEAST = 2;
 
-/** Judges whether enough providers of exchange rates are reached, for stablecoins and for the coin. */
+/** Judges whether enough providers of exchange rates are reached, for stablecoins and for each coin that they are asked for. */
 export function judgeRates({ rates }: Pick<Facts, "rates">): Finding {
   const point = "exchange rates";
   if (rates.length === 0) return ok(point, "a fixed table, as development has it");
   const silent = rates.flatMap(({ name, dollars }) =>
     dollars.ok ? [] : [`${name}: ${dollars.reason}`]
   );
-  const lacking = (["USDT", ...COINS] as const).filter((priced) =>
+  const coins = rates.flatMap(({ prices }) => prices.filter(isCoin));
+  const lacking = [...new Set(["USDT" as const, ...coins])].filter((priced) =>
     rates.filter(({ prices, dollars }) => dollars.ok && prices.includes(priced)).length < LEAST
   );
   const told = silent.length === 0 ? "" : `; ${silent.join("; ")}`;
