@@ -789,7 +789,8 @@ CREATE TABLE book.settlement_address (
   approved_by text COLLATE "C",
   approved_admin text COLLATE "C",
   CONSTRAINT settlement_address_pkey PRIMARY KEY (id, merchant_id),
-  CONSTRAINT settlement_address_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES book.merchant(merchant_id)
+  CONSTRAINT settlement_address_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES book.merchant(merchant_id),
+  CONSTRAINT settlement_address_is_canonical CHECK (hub.is_canonical_address(network, address))
 );
 CREATE UNIQUE INDEX settlement_address_once ON book.settlement_address USING btree (merchant_id, network, address) WHERE (removed_at IS NULL);
 CREATE TRIGGER settlement_address_is_activated_by_another BEFORE UPDATE OF active ON book.settlement_address FOR EACH ROW WHEN ((new.active AND (NOT old.active))) EXECUTE FUNCTION book.check_approval();
@@ -1015,6 +1016,7 @@ CREATE TABLE book.withdrawal (
   CONSTRAINT withdrawal_check CHECK (((status = ANY (ARRAY['CONFIRMED'::text, 'FAILED'::text, 'CANCELLED'::text])) = (processed_at IS NOT NULL))),
   CONSTRAINT withdrawal_check1 CHECK (((status <> 'CONFIRMED'::text) OR (txid IS NOT NULL))),
   CONSTRAINT withdrawal_check2 CHECK (((seq IS NULL) = (settlement_id IS NOT NULL))),
+  CONSTRAINT withdrawal_destination_is_canonical CHECK (hub.is_canonical_address(network, destination)),
   CONSTRAINT withdrawal_margin_check CHECK ((margin >= (0)::numeric)),
   CONSTRAINT withdrawal_markup_amount_check CHECK ((markup_amount >= (0)::numeric)),
   CONSTRAINT withdrawal_markup_rate_check CHECK (((markup_rate >= (0)::numeric) AND (markup_rate <= (1)::numeric))),
@@ -1272,7 +1274,8 @@ CREATE TABLE hub.reseller (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   updated_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT reseller_pkey PRIMARY KEY (id),
-  CONSTRAINT reseller_merchant_id_key UNIQUE (merchant_id)
+  CONSTRAINT reseller_merchant_id_key UNIQUE (merchant_id),
+  CONSTRAINT reseller_address_is_canonical CHECK (hub.is_canonical_address(network, withdrawal_address))
 );
 
 CREATE TABLE hub.scanned_contract (
@@ -1508,6 +1511,7 @@ UNION ALL
 -- hub.compare_history(p_id text, p_gap integer, OUT history text, OUT opened boolean, OUT is_told boolean, OUT newest text) RETURNS record
 -- hub.event_address(network text, address text) RETURNS text
 -- hub.history_name() RETURNS text
+-- hub.is_canonical_address(network text, address text) RETURNS boolean
 -- hub.is_other_history() RETURNS boolean
 -- hub.keep_unknown_spend() RETURNS trigger
 -- hub.living_keys(merchant text) RETURNS integer

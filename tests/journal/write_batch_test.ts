@@ -10,6 +10,7 @@ import {
   openJournal,
   refundCommand,
   reserveCommand,
+  SOMEWHERE,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -144,7 +145,7 @@ for (const looksUpOnly of [true, false]) {
     await sql`
     INSERT INTO book.withdrawal (id, merchant_id, seq, transaction_seq, outgoing_id, currency, network, amount, base_fee,
       markup_rate, markup_amount, network_fee, destination, reference_id, status, created_at)
-    SELECT 'wd_' || m || '_' || r, 'mer_' || m, r, r, 'out_' || m || '_' || r, 'USDT', 'TRX', 1, 0, 0, 0, 0, 'T', r, 'PENDING', now()
+    SELECT 'wd_' || m || '_' || r, 'mer_' || m, r, r, 'out_' || m || '_' || r, 'USDT', 'TRX', 1, 0, 0, 0, 0, ${SOMEWHERE}, r, 'PENDING', now()
     FROM generate_series(1, 400) m, generate_series(1, 3) r`;
     if (!looksUpOnly) await sql`ANALYZE book.withdrawal`;
     const rowsRead = async () => {
