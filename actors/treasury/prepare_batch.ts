@@ -6,22 +6,23 @@ import {
   type Envelope,
   NotOurChain,
 } from "../../chains/chain.ts";
-import type { FeeEstimate } from "../../chains/fees.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
 import type { QueuedRow } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
-import { coinWalletOf, isDelegation, payerOf, WalletLiquidity } from "./liquidity.ts";
+import { coinWalletOf, isDelegation, WalletLiquidity } from "./liquidity.ts";
+import { type Price, type PriceOf, priceOf, pricesAhead } from "./prices.ts";
+import { sharedTransactions } from "./shared_sweeps.ts";
 import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
 /** Deposit addresses that are looked at together. */
 const AT_ONCE = 8;
-/** The reason shown while the nodes that answer may show money that has left. */
-const NEWER_NODE = "waiting for a node that is up to date";
 /** The reason shown for a transfer whose token would not hand all of it over. */
 const TOKEN_KEEPS = "the token would keep a part";
+/** The reason shown while the nodes that answer may show money that has left. */
+const NEWER_NODE = "waiting for a node that is up to date";
 
 /** The reason shown for a transfer whose wallet holds too little of an asset. */
 export function waitsFor(asset: OutgoingAsset): string {
@@ -31,11 +32,12 @@ export function waitsFor(asset: OutgoingAsset): string {
 /** The reason shown for a delegation that the hot wallet has no stake for. */
 const WAITS_FOR_STAKE = "waiting for stake to delegate";
 
-/** A transfer that can be signed now. */
+/** A transaction that can be signed now. */
 export interface Payable {
-  readonly row: QueuedRow;
+  /** The transfers that it carries, in their order in it. */
+  readonly rows: readonly [QueuedRow, ...QueuedRow[]];
   readonly envelope: Envelope;
-  /** See `SignedRow.feeLimit`. */
+  /** The most coin that it may take from the hot wallet, see `SignedRow.feeLimit`. */
   readonly feeLimit: Amount;
   /** Height of the solid block that the envelope refers to. */
   readonly near: number;
@@ -48,6 +50,8 @@ export interface Batch {
   readonly commitments: Commitments;
   /** The own solid scan, read after the reservations: what they count as ended, it mostly has. */
   readonly cursor: Cursor | null;
+  /** Sweeps that go alone, see {@linkcode sharedTransactions}. */
+  readonly unlucky: ReadonlySet<string>;
   /** Takes every transfer that cannot be paid now. */
   readonly waits: Waits;
   /** Takes the currencies that nodes do not answer for. */
@@ -62,7 +66,7 @@ export interface Batch {
  */
 export async function prepareBatch(
   chain: Chain,
-  { rows, commitments, cursor, waits, silent }: Batch,
+  { rows, commitments, cursor, unlucky, waits, silent }: Batch,
 ): Promise<readonly Payable[]> {
   if (rows.length === 0) return [];
   const { endedHeight } = commitments;
@@ -82,17 +86,22 @@ export async function prepareBatch(
   const liquidity = new WalletLiquidity(chain, commitments, checkpoint);
   const payable: Payable[] = [];
   const silences = new Silences();
-  const price = (row: QueuedRow) => priceOf(chain, row);
+  const price = (row: QueuedRow) => priceOf(chain, [row]);
+  const addPayable = async (carried: Payable["rows"], { fee, cost, feeLimit }: Price) => {
+    const envelope = chain.envelope(solid, fee, null);
+    // the fee is one: the others take nothing but what they move
+    for (const [place, row] of carried.entries()) {
+      await liquidity.spend(row, place === 0 ? cost : ZERO);
+    }
+    payable.push({ rows: carried, envelope, feeLimit, near: solid.height });
+  };
   const prepareNext = async (left: QueuedRow[], priceOfNext: PriceOf) => {
     for (let row = silences.next(left); row !== undefined; row = silences.next(left)) {
       try {
         const price = await priceIfPayable(row, liquidity, priceOfNext, waits);
         if (price === null) continue;
         silences.answered(row);
-        const { fee, cost, feeLimit } = price;
-        const envelope = chain.envelope(solid, fee, null);
-        await liquidity.spend(row, cost);
-        payable.push({ row, envelope, feeLimit, near: solid.height });
+        await addPayable([row], price);
       } catch (error) {
         if (error instanceof NotOurChain) {
           for (const one of [row, ...left.splice(0)]) waitForNode(one, waits, error.message);
@@ -106,14 +115,41 @@ export async function prepareBatch(
     }
   };
   // what one wallet pays for shares its money; deposit addresses have nothing to do with each other
-  const payouts = silentLast(rows.filter((row) => coinWalletOf(row) === "hot"));
+  const transactions = sharedTransactions(
+    silentLast(rows.filter((row) => coinWalletOf(row) === "hot")),
+    chain.capabilities.sweepsAtOnce,
+    unlucky,
+  );
+  const payouts = transactions.flatMap((one) => one.length === 1 ? one : []);
   await prepareNext([...payouts], pricesAhead(payouts, price));
   const sweeps = silentLast(rows.filter((row) => coinWalletOf(row) !== "hot"));
   await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
+  for (const shared of transactions.filter((one) => one.length > 1)) {
+    const head = silences.next([shared[0]]);
+    if (head === undefined) continue;
+    try {
+      const there = await whoseMoneyIsThere(shared, liquidity, waits);
+      if (there === null) continue;
+      const found = await priceOfShared(chain, there, liquidity, waits);
+      silences.answered(head);
+      // one that would fail would fail all: each finds out for itself
+      if (found === "apart") await prepareNext([...there], price);
+      else if (found !== null) await addPayable(there, found);
+    } catch (error) {
+      if (error instanceof NotOurChain) {
+        for (const one of shared) waitForNode(one, waits, error.message);
+      } else if (error instanceof ChainUnavailable) {
+        silences.unanswered(head, error);
+      } else {
+        const reason = `it cannot be prepared: ${error instanceof Error ? error.message : error}`;
+        for (const one of shared) waits.add(one, reason, PAUSES.own, "each is tried by itself");
+      }
+    }
+  }
   silences.addTo(waits);
   if (silences.givenUp.length > 0 && silences.last !== null) {
     for (const currency of silences.givenUp) silent.add(currency);
-    const done = new Set(payable.map(({ row }) => row.id));
+    const done = new Set(payable.flatMap((one) => one.rows.map(({ id }) => id)));
     const left = rows.filter(({ id }) => !done.has(id) && !waits.has(id));
     for (const row of left) waits.leave(row);
     if (payable.length === 0) throw silences.last;
@@ -181,61 +217,45 @@ async function priceIfPayable(
   }
 }
 
-/** Costs of a row's transaction. */
-interface Price {
-  readonly fee: FeeEstimate;
-  /** Coin that its wallet has to hold for it, besides what it moves. */
-  readonly cost: Amount;
-  /** See `SignedRow.feeLimit`. */
-  readonly feeLimit: Amount;
-}
-
-type PriceOf = (row: QueuedRow) => Promise<Price>;
-
-async function priceOf(chain: Chain, row: QueuedRow): Promise<Price> {
-  const { currency, amount, wallet } = row;
-  const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
-  if (coinWalletOf(row) !== "hot" && currency !== "native" && chain.gas !== undefined) {
-    // a deposit address sends one thing at a time, so that its own energy and bytes count
-    const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency });
-    return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };
-  }
-  const movement = { ...transfer, asset: currency, isDelegation: isDelegation(row) };
-  const fee = await chain.estimateFee([movement]);
-  const cost = mostOf(fee);
-  return { fee, cost, feeLimit: coinWalletOf(row) === "hot" ? cost : ZERO };
-}
-
-/** The most that a transaction may take. */
-function mostOf({ fee, limit, atMost = limit }: FeeEstimate): Amount {
-  return fee > atMost ? fee : atMost;
-}
-
-/** Prices that are asked for at the same time. */
-const PRICES_AHEAD = 8;
-
-/**
- * Prices of rows in their order, with the next ones asked for ahead: one after the other, a node that
- * is 100 ms away would hold a wallet to ten transfers a second. Nothing is asked ahead of a row that
- * is not asked for itself, so that a queue that waits for money costs no calls.
- *
- * @param price asks for one; a failure is thrown when its row's turn comes
- */
-export function pricesAhead<Row extends { readonly id: string }, Price>(
-  rows: readonly Row[],
-  price: (row: Row) => Promise<Price>,
-): (row: Row) => Promise<Price> {
-  const asked = new Map<string, Promise<Price>>();
-  const places = new Map(rows.map(({ id }, place) => [id, place]));
-  return (row) => {
-    const place = places.get(row.id) ?? 0;
-    for (const next of rows.slice(place, place + PRICES_AHEAD)) {
-      if (asked.has(next.id)) continue;
-      const answer = price(next);
-      // its turn to be awaited comes later, or never
-      answer.catch(() => {});
-      asked.set(next.id, answer);
+/** Those of the sweeps of a transaction whose addresses have what they move; null: none. The others wait. */
+async function whoseMoneyIsThere(
+  shared: Payable["rows"],
+  liquidity: WalletLiquidity,
+  waits: Waits,
+): Promise<Payable["rows"] | null> {
+  const there: QueuedRow[] = [];
+  for (const row of shared) {
+    const left = await liquidity.left(row.wallet, row.currency);
+    if (left >= row.amount) there.push(row);
+    else {
+      const detail = `${formatAmount(left)} of ${formatAmount(row.amount)}`;
+      waits.add(row, waitsFor(row.currency), PAUSES.address, detail);
     }
-    return asked.get(row.id) ?? price(row);
-  };
+  }
+  const [first, ...others] = there;
+  return first === undefined ? null : [first, ...others];
+}
+
+/** The price of sweeps that share a transaction; `apart`: not all of them would succeed. Null: they wait for coin. */
+async function priceOfShared(
+  chain: Chain,
+  shared: Payable["rows"],
+  liquidity: WalletLiquidity,
+  waits: Waits,
+): Promise<Price | "apart" | null> {
+  let price: Price;
+  try {
+    price = await priceOf(chain, shared);
+  } catch (error) {
+    if (error instanceof ChainUnavailable && error.category === "reverted") return "apart";
+    throw error;
+  }
+  const { fee: { arrives }, cost } = price;
+  const sum = shared.reduce((total, { amount }) => add(total, amount), ZERO);
+  if (arrives !== undefined && arrives !== sum) return "apart";
+  const coin = await liquidity.left("hot", "native");
+  if (coin >= cost) return price;
+  const detail = `${formatAmount(coin)} of ${formatAmount(cost)}`;
+  for (const row of shared) waits.add(row, waitsFor("native"), PAUSES.money, detail);
+  return null;
 }

@@ -13,6 +13,7 @@ import {
   type Pulled,
   pullQueued,
   type QueueOf,
+  readUnlucky,
   type SignedRow,
   type SigningTurn,
 } from "../../ledger/treasury/signing.ts";
@@ -21,7 +22,7 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
 import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
-import { ANOTHER_TRY, CurrencyHolds, PAUSES, Waits } from "./waits.ts";
+import { ANOTHER_TRY, CurrencyHolds, type Pause, PAUSES, Waits } from "./waits.ts";
 
 /** The most transfers that are signed and committed together. */
 export const BATCH_LIMIT = 100;
@@ -105,16 +106,23 @@ async function sign(
   const commitments = await readCommitments(sql, chain.network);
   const cursor = await readCursor(sql, chain.network, "solid");
   const tried = triedNow(rows, holds);
-  const payable = await prepareBatch(chain, { rows: tried, commitments, cursor, waits, silent });
+  const shares = chain.capabilities.sweepsAtOnce > 1;
+  const unlucky = shares ? await readUnlucky(sql, tried) : new Set<string>();
+  const batch = { rows: tried, commitments, cursor, unlucky, waits, silent };
+  const payable = await prepareBatch(chain, batch);
   const answers = await signer.sign(
-    payable.map(({ row, envelope }) => ({ outgoingIds: [row.id], envelope, purpose: "pay" })),
+    payable.map(({ rows: carried, envelope }) => ({
+      outgoingIds: carried.map(({ id }) => id),
+      envelope,
+      purpose: "pay",
+    })),
   );
   crashPoint("treasury.after-sign");
-  const byId = new Map(payable.map((one) => [one.row.id, one]));
-  const signed = readAnswers(chain, deps, byId, answers, waits, holds);
+  const byId = new Map(tried.map((row) => [row.id, row]));
+  const signed = readAnswers(chain, deps, payable, answers, waits, holds);
   const committed = await commitApart(sql, signed, turn, ({ outgoingId }, reason) => {
-    const one = byId.get(outgoingId);
-    if (one !== undefined) waits.add(one.row, reason, PAUSES.own, "its signature is forgotten");
+    const row = byId.get(outgoingId);
+    if (row !== undefined) waits.add(row, reason, PAUSES.own, "its signature is forgotten");
   });
   crashPoint("treasury.after-commit");
   if (committed === null) {
@@ -122,20 +130,19 @@ async function sign(
     return [];
   }
   for (const { outgoingId } of signed) {
-    const one = byId.get(outgoingId);
-    if (one === undefined || committed.has(outgoingId) || waits.has(outgoingId)) continue;
+    const row = byId.get(outgoingId);
+    if (row === undefined || committed.has(outgoingId) || waits.has(outgoingId)) continue;
     // those that are still queued would be signed in vain again and again
-    waits.add(one.row, ANOTHER_TRY, PAUSES.own, "its signature was not committed and is forgotten");
+    waits.add(row, ANOTHER_TRY, PAUSES.own, "its signature was not committed and is forgotten");
   }
-  const toSend = signed.filter(({ outgoingId }) => committed.has(outgoingId)).map((one) => ({
-    ...one,
-    paymentId: byId.get(one.outgoingId)?.row.paymentId ?? null,
-  }));
+  // one that carries several transfers is sent once
+  const toSend = signed.filter(({ outgoingId, place }) => place === 0 && committed.has(outgoingId))
+    .map((one) => ({ ...one, paymentId: byId.get(one.outgoingId)?.paymentId ?? null }));
   if (isTracing()) traceSigned(toSend, byId, from);
   // settlements show that they are on their way
   wakeMerchants(
     new Set(
-      toSend.filter(({ outgoingId }) => byId.get(outgoingId)?.row.kind === "settlement")
+      toSend.filter(({ outgoingId }) => byId.get(outgoingId)?.kind === "settlement")
         .map(({ merchantId }) => merchantId),
     ),
   );
@@ -145,11 +152,11 @@ async function sign(
 /** Traces signatures that were committed. */
 function traceSigned(
   signed: Signed["transactions"],
-  byId: ReadonlyMap<string, Payable>,
+  byId: ReadonlyMap<string, Pulled["rows"][number]>,
   from: number,
 ): void {
   for (const { outgoingId, paymentId, network, txid } of signed) {
-    const row = byId.get(outgoingId)?.row;
+    const row = byId.get(outgoingId);
     traceSpan("transfer.sign", {
       of: paymentId ?? outgoingId,
       from,
@@ -179,13 +186,13 @@ function triedNow(rows: Pulled["rows"], holds: CurrencyHolds): Pulled["rows"] {
 function readAnswers(
   chain: Chain,
   { onSignerState }: Pick<TreasuryDeps, "onSignerState">,
-  asked: ReadonlyMap<string, Payable>,
+  asked: readonly Payable[],
   answers: readonly SignAnswer[],
   waits: Waits,
   holds: CurrencyHolds,
 ): readonly SignedRow[] {
   const { network } = chain;
-  const open = new Map(asked);
+  const open = new Map(asked.map((one) => [one.rows.map(({ id }) => id).join(", "), one]));
   const txids = new Set<string>();
   const signed: SignedRow[] = [];
   for (const answer of answers) {
@@ -196,14 +203,18 @@ function readAnswers(
       continue;
     }
     open.delete(id);
-    const { row, feeLimit } = one;
+    const { rows, feeLimit } = one;
+    const { currency } = rows[0];
+    const wait = (reason: string, pause: Pause, detail: string) => {
+      for (const row of rows) waits.add(row, reason, pause, detail);
+    };
     if ("refused" in answer) {
       const isShared = isClosed(answer.refused) || answer.refused === "paused";
       const isCapped = answer.refused === "over-limit" && answer.message.endsWith(OVER_DAY_CAP);
-      if (isShared) holds.refused(row.currency, "closed");
-      if (isCapped) holds.refused(row.currency, "capped");
+      if (isShared) holds.refused(currency, "closed");
+      if (isCapped) holds.refused(currency, "capped");
       const reason = `signer: ${answer.refused}: ${answer.message}`;
-      waits.add(row, reason, isShared ? PAUSES.signer : PAUSES.own, "the signer refused it");
+      wait(reason, isShared ? PAUSES.signer : PAUSES.own, "the signer refused it");
       continue;
     }
     // the bytes may be older than this turn: the signer gives those of a lost commit once more
@@ -212,15 +223,18 @@ function readAnswers(
       ? "it refers to no block"
       : faultOf(chain, answer.signed, terms, txids);
     if (terms === null || fault !== null) {
-      const reason = `the signer's answer cannot be used: ${fault}`;
-      waits.add(row, reason, PAUSES.own, "its signature is forgotten");
+      wait(
+        `the signer's answer cannot be used: ${fault}`,
+        PAUSES.own,
+        "its signature is forgotten",
+      );
       continue;
     }
     txids.add(answer.signed.txid);
-    holds.signed(row.currency);
-    signed.push(...rowsOf(row.network, answer.signed, terms, [row], feeLimit));
+    holds.signed(currency);
+    signed.push(...rowsOf(network, answer.signed, terms, rows, feeLimit));
   }
-  for (const { row } of open.values()) {
+  for (const row of [...open.values()].flatMap(({ rows }) => rows)) {
     waits.add(row, "the signer did not answer for it", PAUSES.own, "others were answered");
   }
   if (answers.length > 0) {

@@ -116,6 +116,27 @@ interface UsedNonce {
   readonly txid: string;
 }
 
+/**
+ * Those of the given sweeps whose address has had one before, of the same currency, that did not succeed, and none
+ * since that did.
+ */
+export async function readUnlucky(
+  sql: Sql,
+  rows: readonly Pick<OutgoingRow, "id">[],
+): Promise<ReadonlySet<string>> {
+  const found = await sql<{ id: string }[]>`
+    SELECT o.id FROM book.outgoing o
+    CROSS JOIN LATERAL (
+      SELECT p.status FROM book.outgoing p
+      WHERE p.network = o.network AND p.wallet = o.wallet AND p.wallet <> 'hot' AND p.currency = o.currency
+        AND p.kind = 'sweep' AND p.id < o.id
+      ORDER BY p.id DESC LIMIT 1) last
+    WHERE o.id = ANY (${
+    rows.map(({ id }) => id)
+  }::text[]) AND o.kind = 'sweep' AND last.status <> 'final'`;
+  return new Set(found.map(({ id }) => id));
+}
+
 const intentShape = shape({
   outgoingId: text(),
   kind: text<OutgoingRow["kind"]>(),

@@ -222,7 +222,9 @@ for (
     [
       "for something else",
       (answers: readonly SignAnswer[]) =>
-        answers.map((answer, index) => index === 1 ? { ...answer, outgoingId: "out_x" } : answer),
+        answers.map((answer, index) =>
+          index === 1 ? { ...answer, outgoingIds: ["out_x"] } : answer
+        ),
       /did not answer/,
     ],
   ] as const

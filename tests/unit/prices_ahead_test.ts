@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { pricesAhead } from "../../actors/treasury/prepare_batch.ts";
+import { pricesAhead } from "../../actors/treasury/prices.ts";
 
 const ROWS = Array.from({ length: 20 }, (_, n) => ({ id: `out_${n}` }));
 

@@ -1,0 +1,45 @@
+/**
+ * Decides which sweeps share a transaction, where the hot wallet sends them.
+ *
+ * @module
+ */
+
+import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import { ANOTHER_TRY } from "./waits.ts";
+
+/** Beginning of reasons that say what comes by itself; any other may lie in the transfer. */
+const WAITING = "waiting for ";
+
+/**
+ * Groups transfers by their transactions, in the order of their oldest ones. Sweeps of one currency that the hot
+ * wallet pays for share one, as many as it can carry. As one that fails fails all of them, those whose last
+ * try has not succeeded go alone, as does everything else.
+ *
+ * @param most sweeps of one transaction
+ * @param unlucky sweeps whose address had one before that did not succeed
+ */
+export function sharedTransactions(
+  rows: readonly QueuedRow[],
+  most: number,
+  unlucky: ReadonlySet<string>,
+): readonly (readonly [QueuedRow, ...QueuedRow[]])[] {
+  const groups: [QueuedRow, ...QueuedRow[]][] = [];
+  const open = new Map<string, [QueuedRow, ...QueuedRow[]]>();
+  for (const row of rows) {
+    const group = mayShare(row) && !unlucky.has(row.id) ? open.get(row.currency) : undefined;
+    if (group !== undefined && group.length < most) {
+      group.push(row);
+      continue;
+    }
+    const begun: [QueuedRow, ...QueuedRow[]] = [row];
+    groups.push(begun);
+    if (mayShare(row) && !unlucky.has(row.id)) open.set(row.currency, begun);
+  }
+  return groups;
+}
+
+/** True of a sweep of which nothing is known that another might suffer from. */
+function mayShare({ kind, feePayer, attempts, reason }: QueuedRow): boolean {
+  const isUnblamed = reason === null || reason.startsWith(WAITING) && reason !== ANOTHER_TRY;
+  return kind === "sweep" && feePayer === "hot" && attempts === 0 && isUnblamed;
+}
