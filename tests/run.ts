@@ -9,9 +9,13 @@
  * that twice as many entries run at the same time as there are cores; `DENO_JOBS` says another number.
  * Types are checked before them, as `deno check` does and remembers it.
  *
+ * Files that need no permission are run without any, in a process of their own beside the others: that
+ * plain `deno test` works for them is shown by the same run.
+ *
  * @module
  */
 
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { basename, dirname, join } from "node:path";
 
@@ -20,29 +24,29 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 /** Folders of many files that share their imports, with how many of these become one entry. */
 const TOGETHER: Readonly<Record<string, number>> = {
   actors: 8,
-  api: 12,
+  api: 13,
   bench: 6,
   client: 5,
   commands: 5,
-  contract: 8,
+  contract: 16,
   decisions: 20,
   dev_chain: 10,
   dev_chain_evm: 6,
-  faults: 4,
+  faults: 6,
   journal: 10,
   observability: 6,
   properties: 8,
   rates: 10,
   reconcile: 6,
   repo: 5,
-  setup: 6,
-  signer: 6,
-  sweeps: 4,
-  treasury: 8,
+  setup: 9,
+  signer: 12,
+  sweeps: 7,
+  treasury: 9,
   tron: 20,
   unit: 20,
-  wallet: 4,
-  watcher: 10,
+  wallet: 7,
+  watcher: 11,
   webhooks: 12,
 };
 
@@ -88,6 +92,35 @@ async function testFiles(path: string): Promise<string[]> {
   return found;
 }
 
+/** Module that lets tests skip themselves where a permission is missing. */
+const ASKS = "tests/support/permissions.ts";
+const IMPORTED = /(?:\bfrom|\bimport\(?)\s*"(\.[^"]+)"/g;
+
+/**
+ * Those of some test files that ask for no permission, neither themselves nor by what they import of the
+ * tests: they are to pass without any.
+ */
+export async function needingNothing(files: readonly string[]): Promise<readonly string[]> {
+  const imports = new Map<string, Promise<readonly string[]>>();
+  const importsOf = async (path: string) => {
+    const text = await Deno.readTextFile(join(ROOT, path));
+    return [...text.matchAll(IMPORTED)].map(([, target = ""]) => join(dirname(path), target))
+      // texts that tests write into files look like imports as well
+      .filter((target) => /^tests\/.*\.tsx?$/.test(target) && existsSync(join(ROOT, target)));
+  };
+  const asks = async (file: string) => {
+    const reached = new Set([file]);
+    for (const path of reached) {
+      const known = imports.get(path) ?? importsOf(path);
+      imports.set(path, known);
+      for (const target of await known) reached.add(target);
+    }
+    return reached.has(ASKS);
+  };
+  const asking = await Promise.all(files.map(asks));
+  return files.filter((_, i) => asking[i] === false);
+}
+
 /** Shares files out among entries, in the order in which these are to start. */
 export function entriesOf(files: readonly string[]): readonly (readonly string[])[] {
   const folders = Map.groupBy(
@@ -103,7 +136,8 @@ export function entriesOf(files: readonly string[]): readonly (readonly string[]
 }
 
 /** Writes the entries into a folder: `012_api.ts`, by the order in which they start. */
-async function writeEntries(folder: string, entries: readonly (readonly string[])[]) {
+async function writeEntries(folder: string, entries: Entries) {
+  await Deno.mkdir(folder);
   const names: string[] = [];
   for (const [i, files] of entries.entries()) {
     const name = files.length === 1
@@ -127,41 +161,89 @@ async function run(args: readonly string[]): Promise<number> {
   const isPath = (arg: string) => /^(\.\/)?tests(\/|$)/.test(arg);
   const paths = args.filter(isPath).map((path) => path.replace(/^\.\//, "").replace(/\/$/, ""));
   const found = await Promise.all((paths.length === 0 ? ["tests"] : paths).map(testFiles));
+  const files = [...new Set(found.flat())];
+  const plain = await needingNothing(files);
+  const options = args.filter((arg) => !isPath(arg) && arg !== "--no-check");
   const folder = await Deno.makeTempDir({ prefix: "engine-tests-" });
   try {
-    const entries = await writeEntries(folder, entriesOf([...new Set(found.flat())]));
     if (!args.includes("--no-check") && !await typesFit()) return 1;
-    const tests = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...[
-          "test",
-          "--parallel",
-          "--no-prompt",
-          "--no-check",
-          "--allow-all",
-          "--config",
-          join(ROOT, "deno.json"),
-        ],
-        ...args.filter((arg) => !isPath(arg) && arg !== "--no-check"),
-        ...entries,
-      ],
-      cwd: ROOT,
-      env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(2 * navigator.hardwareConcurrency) },
-    }).spawn();
-    // they end before their entries are removed, and never go on alone
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      Deno.addSignalListener(signal, () => end(tests, signal));
-    }
-    const { code } = await tests.status;
-    const hidden = code === 0 ? await notLoaded(entries) : [];
-    for (const entry of hidden) {
-      // deno-lint-ignore no-console -- a command speaks on the terminal
-      console.error(`Not all files of ${entry} were loaded: one of them ends its module at import`);
-    }
-    return hidden.length > 0 ? 1 : code;
+    const codes = await Promise.all([
+      runPlain(`${folder}/plain`, entriesOf(plain), options),
+      runAllowed(
+        `${folder}/all`,
+        entriesOf(files.filter((file) => !plain.includes(file))),
+        options,
+      ),
+    ]);
+    return Math.max(...codes);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+type Entries = readonly (readonly string[])[];
+
+/** Runs entries with all permissions, and tells what they print as it comes. */
+async function runAllowed(folder: string, entries: Entries, options: readonly string[]) {
+  if (entries.length === 0) return 0;
+  const names = await writeEntries(folder, entries);
+  const { status } = startTests(["--allow-all", ...options, ...names], {
+    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(2 * navigator.hardwareConcurrency),
+  }, "inherit");
+  return await verdict(await status, names);
+}
+
+/** Runs entries without permissions, one after the other, and tells in the end what they have printed. */
+async function runPlain(folder: string, entries: Entries, options: readonly string[]) {
+  if (entries.length === 0) return 0;
+  const names = await writeEntries(folder, entries);
+  // all that they may do is to say that they were loaded
+  const tests = startTests(
+    [`--allow-write=${folder}`, ...options, ...names],
+    { DENO_JOBS: "1" },
+    "piped",
+  );
+  const { code, stdout, stderr } = await tests.output();
+  await Deno.stdout.write(stdout);
+  await Deno.stderr.write(stderr);
+  const said = new TextDecoder().decode(stdout);
+  const ignored = /\| (\d+) ignored/.exec(said.slice(said.lastIndexOf("passed")))?.[1];
+  if (ignored === undefined) return await verdict({ code }, names);
+  // deno-lint-ignore no-console -- a command speaks on the terminal
+  console.error(`${ignored} tests that need a permission were skipped: they ask ${ASKS} for it`);
+  return 1;
+}
+
+/** Starts `deno test`, which ends before this process does and never goes on alone. */
+function startTests(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  output: "inherit" | "piped",
+): Deno.ChildProcess {
+  const tests = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["test", "--parallel", "--no-prompt", "--no-check", "--config", join(ROOT, "deno.json")],
+      ...args,
+    ],
+    cwd: ROOT,
+    env,
+    stdout: output,
+    stderr: output,
+  }).spawn();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => end(tests, signal));
+  }
+  return tests;
+}
+
+/** The code of `deno test`, and 1 where it passed without having loaded all files. */
+async function verdict({ code }: { readonly code: number }, names: readonly string[]) {
+  const hidden = code === 0 ? await notLoaded(names) : [];
+  for (const entry of hidden) {
+    // deno-lint-ignore no-console -- a command speaks on the terminal
+    console.error(`Not all files of ${entry} were loaded: one of them ends its module at import`);
+  }
+  return hidden.length > 0 ? 1 : code;
 }
 
 /** Checks all types; `deno check` prints what is wrong. */

@@ -47,6 +47,47 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "`deno task test` runs a file that asks for no permission without any",
+  ignore: needs(RUNS),
+  fn: async () => {
+    const { code, stdout } = await runTests({
+      "reads_test.ts": 'Deno.test("reads", () => void Deno.readTextFileSync("deno.json"));\n',
+    });
+    assertEquals(code, 1);
+    assertStringIncludes(stdout, "Requires read access");
+  },
+});
+
+Deno.test({
+  name:
+    "`deno task test` runs a file with its permissions that asks for some, itself or by an import",
+  ignore: needs(RUNS),
+  fn: async () => {
+    const reads = 'test("reads", () => void Deno.readTextFileSync("deno.json"));\n';
+    const asks = 'import { testNeeding } from "../../support/permissions.ts";\n';
+    const { code, stdout, stderr } = await runTests({
+      "itself_test.ts": `${asks}const test = testNeeding({ read: true });\n${reads}`,
+      "helper.ts": `${asks}export const test = testNeeding({ read: true });\n`,
+      "by_import_test.ts": `import { test } from "./helper.ts";\n${reads}`,
+    });
+    assertEquals(code, 0, stdout + stderr);
+    assertStringIncludes(stdout, "2 passed");
+  },
+});
+
+Deno.test({
+  name: "`deno task test` fails where a test is skipped as nothing tells that it needs permissions",
+  ignore: needs(RUNS),
+  fn: async () => {
+    const { code, stderr } = await runTests({
+      "skips_test.ts": 'Deno.test("one", () => {});\nDeno.test.ignore("other", () => {});\n',
+    });
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "1 tests that need a permission were skipped");
+  },
+});
+
 /** Runs files as `deno task test` does. */
 async function runTests(files: Readonly<Record<string, string>>) {
   const output = fileURLToPath(new URL("../output", import.meta.url));
