@@ -1,0 +1,312 @@
+/**
+ * The signer's rules for transactions of several intents, and for those that a nonce ends.
+ *
+ * @module
+ */
+
+import { assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
+import type { Envelope } from "../../chains/chain.ts";
+import type { Ending, Intent, SignAnswer, SignRequest } from "../../chains/signer.ts";
+import { createSigner, type SignerOptions } from "../../chains/signer/create_signer.ts";
+import { PinnedNonces } from "../../chains/signer/pinned_nonces.ts";
+import { openSignedJournal } from "../../chains/signer/signed_journal.ts";
+import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
+import { amount } from "../support/books.ts";
+import { testNeeding } from "../support/permissions.ts";
+import { refusalOf } from "./support/desk.ts";
+
+const test = testNeeding({ read: true, write: true });
+
+const DAY_MS = 24 * 3_600_000;
+const START = 1_750_000_000_000;
+
+const PAYOUT: Omit<Intent, "outgoingId"> = {
+  kind: "payout",
+  network: "ETH",
+  currency: "USDT",
+  amount: amount("10"),
+  destination: "stranger",
+  destinationIndex: null,
+  isDestinationClosed: false,
+  wallet: "hot",
+  payer: "hot",
+  status: "queued",
+  usedNonces: [],
+};
+const SWEEP: Omit<Intent, "outgoingId"> = {
+  ...PAYOUT,
+  kind: "sweep",
+  wallet: 1,
+  destination: "own-hot",
+};
+
+const NUMBERED: Ending = {
+  by: "nonce",
+  cancel: ({ nonce, fields }, { address }) => ({
+    txid: `cancel of ${address} ${nonce} at ${fields.fee}`,
+    bytes: "{}",
+    expiresAt: null,
+  }),
+};
+const BY_HEIGHT: Ending = { by: "height", settlesMs: 150_000 };
+
+/** A signer on paper, its clock and what the database says of intents. */
+function open(ends: Ending, parts: Partial<SignerOptions> = {}) {
+  const intents = new Map<string, Partial<Intent>>();
+  const desk = { now: START, reads: 0 };
+  const spending = new SpendingLimits({ "USDT/ETH": { perDay: amount("100") } });
+  const signer = createSigner({
+    keys: {
+      walletId: "wal_1",
+      key: (_, wallet) => ({ address: `own-${wallet}`, privateKey: new Uint8Array(32) }),
+      address: (_, wallet) => `own-${wallet}`,
+      lock: () => {},
+    },
+    intents: {
+      read: (ids) => {
+        desk.reads++;
+        return Promise.resolve(ids.flatMap((outgoingId) => {
+          const changes = intents.get(outgoingId);
+          return changes === undefined ? [] : [{ ...PAYOUT, ...changes, outgoingId }];
+        }));
+      },
+    },
+    builders: [{
+      network: "ETH",
+      ends,
+      envelopeFault: () => null,
+      intentFault: () => null,
+      sign: (carried, { nonce, fields, expiresAt }, _, salt) => ({
+        txid: `${carried.map(({ outgoingId }) => outgoingId)} ${nonce} at ${fields.fee} ${salt}`,
+        bytes: "{}",
+        expiresAt,
+      }),
+    }],
+    spending,
+    now: () => desk.now,
+    ...parts,
+  });
+  const ask = async (
+    ids: readonly string[],
+    nonce: number | null,
+    changes: Partial<SignRequest> & { readonly fee?: number } = {},
+  ): Promise<SignAnswer | undefined> => {
+    const { fee = 1, ...request } = changes;
+    const end = nonce === null ? desk.now + 60_000 : null;
+    const envelope: Envelope = {
+      network: "ETH",
+      fields: { fee },
+      diesAfter: end,
+      nonce,
+      expiresAt: end,
+    };
+    const [answer] = await signer.sign([{
+      outgoingIds: ids,
+      purpose: "pay",
+      envelope,
+      ...request,
+    }]);
+    return answer;
+  };
+  return { intents, desk, spending, signer, ask };
+}
+
+/** The transaction id of an answer. */
+function txidOf(answer: SignAnswer | undefined): string {
+  if (answer !== undefined && "signed" in answer) return answer.signed.txid;
+  throw new Error(`The signer refused: ${refusalOf(answer)}`);
+}
+
+for (
+  const [what, changes, refused] of [
+    ["payouts", [{}, {}], "not-together"],
+    ["sweeps that their addresses pay for", [
+      { ...SWEEP, payer: 1 },
+      { ...SWEEP, wallet: 2, payer: 2 },
+    ], "not-together"],
+    ["a sweep and a payout", [SWEEP, {}], "not-together"],
+    ["sweeps of two networks", [SWEEP, { ...SWEEP, network: "BNB" }], "wrong-network"],
+    ["one that is not queued", [SWEEP, { ...SWEEP, status: "void" }], "not-queued"],
+    ["one that goes elsewhere", [SWEEP, { ...SWEEP, destination: "thief" }], "wrong-destination"],
+    ["one that nobody committed", [SWEEP], "unknown-intent"],
+  ] as const
+) {
+  Deno.test(`each intent of a transaction is checked, and it carries no ${what}`, async () => {
+    const { intents, ask } = open(NUMBERED);
+    for (const [n, change] of changes.entries()) intents.set(`out_${n}`, change);
+    assertStringIncludes(refusalOf(await ask(["out_0", "out_1"], 0)) ?? "", refused);
+  });
+}
+
+Deno.test("sweeps that the hot wallet sends share a transaction; none is in it twice", async () => {
+  const { intents, ask } = open(NUMBERED);
+  intents.set("out_0", SWEEP).set("out_1", { ...SWEEP, wallet: 2 });
+  assertEquals(txidOf(await ask(["out_0", "out_1"], 0)), "out_0,out_1 0 at 1 ");
+  assertStringIncludes(refusalOf(await ask(["out_0", "out_0"], 1)) ?? "", "named twice");
+});
+
+Deno.test("an envelope ends in the way of its network, and in no other", async () => {
+  const numbered = open(NUMBERED);
+  numbered.intents.set("out_1", {});
+  assertStringIncludes(refusalOf(await numbered.ask(["out_1"], null)) ?? "", "has no nonce");
+  const expiring = open(BY_HEIGHT);
+  expiring.intents.set("out_1", {});
+  assertStringIncludes(refusalOf(await expiring.ask(["out_1"], 3)) ?? "", "has a nonce");
+  const cancelled = await expiring.ask(["out_1"], null, { purpose: "cancel" });
+  assertStringIncludes(refusalOf(cancelled) ?? "", "counts no nonces");
+});
+
+Deno.test("a nonce that one intent got is never given to another, nor with other details", async () => {
+  const { intents, ask } = open(NUMBERED);
+  intents.set("out_1", {}).set("out_2", {});
+  txidOf(await ask(["out_1"], 5));
+  assertStringIncludes(refusalOf(await ask(["out_2"], 5)) ?? "", "wrong-nonce");
+  intents.set("out_1", { amount: amount("11") });
+  assertStringIncludes(refusalOf(await ask(["out_1"], 5)) ?? "", "with other details");
+});
+
+Deno.test("an intent is replaced with its nonce, queued or signed, and counts once", async () => {
+  const { intents, ask, spending } = open(NUMBERED);
+  intents.set("out_1", {});
+  const first = txidOf(await ask(["out_1"], 5));
+  assertNotEquals(txidOf(await ask(["out_1"], 5, { fee: 2 })), first);
+  intents.set("out_1", { status: "signed" });
+  txidOf(await ask(["out_1"], 5, { fee: 3 }));
+  assertEquals(spending.sums(START), { "USDT/ETH": "10" });
+  assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not-queued");
+  intents.set("out_1", { status: "final" });
+  assertStringIncludes(refusalOf(await ask(["out_1"], 5)) ?? "", "not-queued");
+});
+
+Deno.test("an intent gets another nonce only when a transaction that was signed here has used the first", async () => {
+  const { intents, ask, spending } = open(NUMBERED);
+  intents.set("out_1", {});
+  const first = txidOf(await ask(["out_1"], 5));
+  for (
+    const usedNonces of [
+      [],
+      [{ nonce: 5, txid: "of another signer" }],
+      [{ nonce: 4, txid: first }],
+    ]
+  ) {
+    intents.set("out_1", { usedNonces });
+    assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not known to be used");
+  }
+  intents.set("out_1", { usedNonces: [{ nonce: 5, txid: first }] });
+  txidOf(await ask(["out_1"], 6));
+  assertEquals(spending.sums(START), { "USDT/ETH": "20" }, "it is counted again");
+  const back = refusalOf(await ask(["out_1"], 7));
+  assertStringIncludes(back ?? "", "nonce 6");
+});
+
+Deno.test("a nonce is cancelled whatever became of its intents, and its cancel lets them have another", async () => {
+  const { intents, ask, spending } = open(NUMBERED);
+  intents.set("out_1", {});
+  txidOf(await ask(["out_1"], 5));
+  intents.set("out_1", { status: "void" });
+  const cancel = txidOf(await ask(["out_1"], 5, { purpose: "cancel" }));
+  assertEquals(cancel, "cancel of own-hot 5 at 1");
+  assertEquals(spending.sums(START), { "USDT/ETH": "10" });
+  intents.set("out_1", { usedNonces: [{ nonce: 5, txid: cancel }] });
+  txidOf(await ask(["out_1"], 6));
+  // one that was promised and never signed
+  intents.set("out_2", { status: "void" });
+  assertEquals(txidOf(await ask(["out_2"], 7, { purpose: "cancel" })), "cancel of own-hot 7 at 1");
+});
+
+Deno.test("each intent of a transaction counts against the caps", () => {
+  const limits = new SpendingLimits({
+    "USDT/ETH": { perTransaction: amount("15"), perDay: amount("25") },
+  });
+  const two = ["out_1", "out_2"].map((outgoingId) => ({ ...PAYOUT, outgoingId }));
+  assertEquals(limits.fault(two, START), "more than 15 per transaction");
+  limits.count(two, START);
+  assertEquals(limits.sums(START), { "USDT/ETH": "20" });
+  assertEquals(limits.fault(two.slice(1), START), "more than 25 per day");
+});
+
+Deno.test("where heights end it, the same bytes are given until their time has passed by the signer's clock", async () => {
+  const { intents, ask, desk } = open(BY_HEIGHT);
+  intents.set("out_1", SWEEP).set("out_2", { ...SWEEP, wallet: 2 });
+  const first = txidOf(await ask(["out_1", "out_2"], null));
+  desk.now += 149_999;
+  assertEquals(txidOf(await ask(["out_1", "out_2"], null, { fee: 2 })), first);
+  for (const part of [["out_1"], ["out_2", "out_1"]]) {
+    assertStringIncludes(refusalOf(await ask(part, null)) ?? "", "other details were signed");
+  }
+  desk.now += 1;
+  assertNotEquals(txidOf(await ask(["out_2"], null, { fee: 2 })), first);
+});
+
+Deno.test("a nonce is remembered until a week after its intents were found to have ended", async () => {
+  const nonces = new PinnedNonces();
+  const { intents, ask, desk } = open(NUMBERED, { nonces });
+  intents.set("out_1", {}).set("out_2", {});
+  txidOf(await ask(["out_1"], 5));
+  intents.set("out_1", { status: "final" });
+  for (const days of [1, 6]) {
+    assertEquals(nonces.has("ETH/hot/5"), true);
+    desk.now += days * DAY_MS;
+    await ask(["out_2"], 6);
+  }
+  desk.now += DAY_MS;
+  await ask(["out_2"], 6);
+  assertEquals([nonces.has("ETH/hot/5"), nonces.has("ETH/hot/6")], [false, true]);
+});
+
+Deno.test("a nonce whose intents live is never forgotten to make room, one whose intents have ended is", async () => {
+  const nonces = new PinnedNonces([], 1);
+  const { intents, ask, desk } = open(NUMBERED, { nonces });
+  intents.set("out_1", {}).set("out_2", {});
+  txidOf(await ask(["out_1"], 5));
+  assertStringIncludes(refusalOf(await ask(["out_2"], 6)) ?? "", "over-limit");
+  intents.set("out_1", { status: "final" });
+  desk.now += DAY_MS;
+  txidOf(await ask(["out_2"], 6));
+});
+
+test("a signer that starts again remembers nonces, clocks and the lines of the first version", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const old = {
+      outgoingId: "out_old",
+      network: "ETH",
+      details: "ETH|payout|USDT|10000000000000000000|stranger|hot",
+      signed: { txid: "old", bytes: "{}", expiresAt: START + 60_000 },
+    };
+    await Deno.writeTextFile(`${folder}/signed-000001.jsonl`, `${JSON.stringify([old])}\n`);
+    const parts = async (): Promise<Partial<SignerOptions>> => {
+      const journal = await openSignedJournal(folder);
+      const { memory, nonces } = journal;
+      return {
+        memory,
+        nonces,
+        persistSigned: (batch) => journal.append(batch).then(() => journal.close()),
+      };
+    };
+    const first = open(NUMBERED, await parts());
+    first.intents.set("out_1", {});
+    txidOf(await first.ask(["out_1"], 5));
+    const cancel = txidOf(await first.ask(["out_1"], 5, { purpose: "cancel" }));
+    const next = open(NUMBERED, await parts());
+    next.intents.set("out_1", {}).set("out_2", {});
+    assertStringIncludes(refusalOf(await next.ask(["out_2"], 5)) ?? "", "other intents");
+    assertStringIncludes(refusalOf(await next.ask(["out_1"], 6)) ?? "", "not known to be used");
+    next.intents.set("out_1", { usedNonces: [{ nonce: 5, txid: cancel }] });
+    txidOf(await next.ask(["out_1"], 6));
+    const byHeight = open(BY_HEIGHT, await parts());
+    byHeight.intents.set("out_3", {});
+    const signed = txidOf(await byHeight.ask(["out_3"], null));
+    const byHeightNext = open(BY_HEIGHT, await parts());
+    byHeightNext.intents.set("out_3", {});
+    assertEquals(txidOf(await byHeightNext.ask(["out_3"], null, { fee: 2 })), signed);
+    const inTime = open(
+      { by: "time", followsClock: true, blockTime: () => START },
+      await parts(),
+    );
+    inTime.intents.set("out_old", {});
+    assertEquals(txidOf(await inTime.ask(["out_old"], null)), "old");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
