@@ -239,7 +239,10 @@ export class EvmChain {
     }
     try {
       const txid = await this.#tryOut(raw);
-      const tx = RpcTransaction.parse(await this.#keeper.ask("eth_getTransactionByHash", txid));
+      const shown = await this.#keeper.ask("eth_getTransactionByHash", txid);
+      // anvil has ended in between and was built up without it
+      if (shown === null) return await this.#validated(raw);
+      const tx = RpcTransaction.parse(shown);
       // one with a nonce that is not next stays with a call that drops it by its id
       await this.#keeper.ask("anvil_dropAllTransactions");
       const waiting = { raw, tx, fate: null };

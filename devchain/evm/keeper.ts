@@ -236,7 +236,7 @@ async function createChain(
       faults: [],
     }));
     const state = log.writeState(0, await replica.dump());
-    log.rebase({ do: "base", state, facts: replica.facts }, []);
+    log.rebase({ do: "base", state, facts: structuredClone(replica.facts) }, []);
     return replica;
   } catch (error) {
     await anvil.stop();

@@ -66,11 +66,18 @@ export async function withChain(
   }
 }
 
-/** Adds the tests' verbs to a running chain. */
-export function attach(chain: DevChain, dataDir: string, network: string): TestChain {
+/** Adds the tests' verbs to a running chain. @param reach what requests are sent with */
+export function attach(
+  chain: DevChain,
+  dataDir: string,
+  network: string,
+  reach: typeof fetch = fetch,
+): TestChain {
   const send = async (path: string, body: unknown = {}) => {
-    const response = await fetch(chain.url + path, { method: "POST", body: JSON.stringify(body) });
-    return { status: response.status, json: await response.json() };
+    const response = await reach(chain.url + path, { method: "POST", body: JSON.stringify(body) });
+    const text = await response.text();
+    assert(/^[{\[]/.test(text), `${path}: ${response.status} ${text}`);
+    return { status: response.status, json: JSON.parse(text) };
   };
   const post = async (path: string, body: unknown = {}) => {
     const { status, json } = await send(path, body);
@@ -87,7 +94,7 @@ export function attach(chain: DevChain, dataDir: string, network: string): TestC
     send,
     post,
     ask,
-    info: async () => await (await fetch(`${chain.url}/dev/info`)).json(),
+    info: async () => await (await reach(`${chain.url}/dev/info`)).json(),
     mine: (blocks = 1) => post("/dev/mine", { blocks }),
     async rpc(method, ...params) {
       const answer = await ask(method, ...params);
