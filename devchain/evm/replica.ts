@@ -149,7 +149,8 @@ export class Replica {
   async #mark(sender: Hex, bits: bigint): Promise<void> {
     const slot = fateSlot(sender);
     for (const token of [CONTRACTS.USDT, CONTRACTS.USDC]) {
-      const now = BigInt(HexText.parse(await this.anvil.ask("eth_getStorageAt", token, slot)));
+      const held = await this.anvil.ask("eth_getStorageAt", token, slot, "latest");
+      const now = BigInt(HexText.parse(held));
       await this.anvil.ask("anvil_setStorageAt", token, slot, word(now & ~6n | bits));
     }
   }
