@@ -57,6 +57,7 @@ export const LONGEST: readonly string[] = [
   "tests/faults/lifecycle_test.ts",
   "tests/signer/process_test.ts",
   "tests/drill/drill_test.ts",
+  "tests/dev_chain_evm/restart_test.ts",
   "tests/repo/no_permissions_test.ts",
   "tests/faults/killed_test.ts",
   "tests/observability/night_test.ts",
