@@ -110,7 +110,7 @@ export const METRICS = {
     "gauge",
     ["network"],
     "Switches of tokens that are not as usual: paused, a fee, a successor, the hot wallet blocked",
-    'See "A token that its issuer has switched" in operations.md',
+    'See "A token that its issuer has switched" in incidents.md',
   ],
   engine_treasury_hot_wallet: [
     "gauge",
@@ -141,7 +141,7 @@ export const METRICS = {
     "gauge",
     ["network", "reason"],
     "Addresses with something to sweep that are not swept, by reason",
-    "`failed`, `unexpected`, `would_fail`, `balance_differs`: see operations.md",
+    "`failed`, `unexpected`, `would_fail`, `balance_differs`: see incidents.md",
   ],
   engine_sweep_failing_addresses: [
     "gauge",
@@ -165,13 +165,13 @@ export const METRICS = {
     "gauge",
     ["network"],
     "Large deposits that a second node has not proven",
-    'See "A disputed deposit" in operations.md',
+    'See "A disputed deposit" in incidents.md',
   ],
   engine_deposits_disputed: [
     "gauge",
     ["network"],
     "Those of them that a second node contradicts",
-    'One of the nodes lies: see "A disputed deposit" in operations.md',
+    'One of the nodes lies: see "A disputed deposit" in incidents.md',
   ],
   engine_deposits_oldest_unproven_seconds: [
     "gauge",
@@ -325,13 +325,13 @@ export const METRICS = {
     "gauge",
     [],
     "Merchants whose events wait as their secret cannot be opened",
-    'See "The key of the callback secrets" in operations.md',
+    'See "The key of the callback secrets" in incidents.md',
   ],
   engine_callbacks_secrets_unreadable: [
     "gauge",
     [],
     "Merchants with an endpoint whose secret is encrypted with a key that is not configured",
-    'See "The key of the callback secrets" in operations.md',
+    'See "The key of the callback secrets" in incidents.md',
   ],
   engine_callbacks_secrets_of_earlier_keys: [
     "gauge",
@@ -388,7 +388,7 @@ export const METRICS = {
     "gauge",
     [],
     "Merchants that wait for a row which another transaction holds",
-    'See "When one merchant is answered 503 and others are not" in operations.md',
+    'See "When one merchant is answered 503 and others are not" in incidents.md',
   ],
   engine_journal_batches_given_up_total: [
     "counter",
@@ -499,7 +499,7 @@ export const METRICS = {
     "counter",
     [],
     "Addresses of the database that are not the wallet's own",
-    'Somebody writes to the database: see "The signer" in operations.md',
+    'Somebody writes to the database: see "Addresses are held back" in incidents.md',
   ],
   engine_address_lists_waiting: [
     "gauge",
@@ -581,7 +581,7 @@ export const METRICS = {
     "gauge",
     [],
     "How long changes have been refused as too many are under way; 0: none is",
-    'Above a minute: see "When one merchant is answered 503 and others are not" in operations.md',
+    'Above a minute: see "When one merchant is answered 503 and others are not" in incidents.md',
   ],
   engine_http_changes_refused_total: [
     "counter",
@@ -634,8 +634,8 @@ export function metricsDocument(): string {
 
 Made by \`deno task metrics\` of \`api/http/metric_table.ts\`. They are served at \`/metrics\` of the operators'
 address, each as of the moment it is read; counters begin anew with the process. Rules that wake a person
-are in [alerts.yml](alerts.yml), a dashboard in [dashboard.json](dashboard.json), the tasks in
-[operations.md](operations.md).
+are in [alerts.yml](alerts.yml), a dashboard in [dashboard.json](dashboard.json), the remedies in
+[incidents.md](incidents.md).
 
 | Metric | Type | Labels | Meaning | What to do |
 |---|---|---|---|---|

@@ -227,7 +227,7 @@ export const GENERAL = z.object({
     "* key that merchants' callback secrets are encrypted with in the database, 32 characters or more; to be backed up apart from it",
   ),
   CALLBACK_SECRETS_EARLIER_KEYS: secrets.optional().describe(
-    "other keys that open them, separated by commas: the next one before any node uses it, then the one it replaced (docs/operations.md)",
+    "other keys that open them, separated by commas: the next one before any node uses it, then the one it replaced (docs/incidents.md)",
   ),
   WALLET_FILE: z.string().optional().describe(
     "* file with the wallet's public keys (deno task wallet show-public); the signer's has the encrypted mnemonic",

@@ -19,7 +19,7 @@ export interface Alert {
   readonly severity: Severity;
   readonly summary: string;
   readonly meaning: string;
-  /** Heading of its task in `docs/operations.md`, as a link's fragment. */
+  /** Heading of its remedy in `docs/incidents.md`, as a link's fragment. */
   readonly task: string;
 }
 
@@ -31,8 +31,6 @@ type Row = readonly [
   task: string,
 ];
 
-const NIGHT = "at-night";
-
 /** Rules of reasons, by their kind. */
 const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
   starting: [
@@ -40,42 +38,42 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "5m",
     "A node does not get ready",
     "Its networks or exchange rates are not reached",
-    NIGHT,
+    "nothing-is-served",
   ],
   journal_halted: [
     "page",
     "0s",
     "The journal stands still",
     "Nothing is decided, requests are 503: the database hangs",
-    "the-database",
+    "the-database-does-not-answer",
   ],
   database_pool: [
     "page",
     "2m",
     "A pool of connections is used up",
     "Statements wait for each other",
-    "the-database",
+    "the-database-does-not-answer",
   ],
   database_unread: [
     "ticket",
     "10m",
     "A part of readiness cannot be read",
     "A table is locked, or the database is slow",
-    "the-database",
+    "the-database-does-not-answer",
   ],
   database: [
     "page",
     "1m",
     "The database does not answer",
     "Nothing is served by this node",
-    "the-database",
+    "the-database-does-not-answer",
   ],
   clock: [
     "ticket",
     "10m",
     "Clocks differ",
     "This machine, the database or a kept time is wrong",
-    "day-to-day",
+    "a-part-of-the-service-hangs",
   ],
   journal_given_up: [
     "page",
@@ -110,7 +108,7 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "2m",
     "Payouts cannot be signed",
     "The signer is away, paused or has another wallet",
-    "the-signer",
+    "payouts-wait",
   ],
   // ChainBlind pages for the same outage, and says which network
   chain_unreached: [
@@ -118,72 +116,84 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "2m",
     "A network cannot be reached",
     "Deposits are not seen, payouts wait: EngineChainBlind pages for it",
-    NIGHT,
+    "a-network-is-not-read",
   ],
   chain_head_unreached: [
     "ticket",
     "5m",
     "The newest blocks of a network cannot be reached",
     "Payments show when they are final, not at once",
-    NIGHT,
+    "a-network-is-not-read",
   ],
-  chain_lag: ["page", "5m", "The scan of a network is behind", "Deposits are credited late", NIGHT],
+  chain_lag: [
+    "page",
+    "5m",
+    "The scan of a network is behind",
+    "Deposits are credited late",
+    "a-network-is-not-read",
+  ],
   chain_stopped: [
     "page",
     "0s",
     "The scan of a network has stopped",
     "Solid blocks do not continue what was read: a node lies",
-    "day-to-day",
+    "a-node-is-wrong",
   ],
-  chain_unreadable: ["page", "5m", "A block cannot be read", "The scan waits for it", NIGHT],
+  chain_unreadable: [
+    "page",
+    "5m",
+    "A block cannot be read",
+    "The scan waits for it",
+    "a-network-is-not-read",
+  ],
   node_budget: [
     "ticket",
     "30m",
     "The calls of the day run out",
     "A network is read slowly",
-    "day-to-day",
+    "a-node-gives-less-than-is-asked",
   ],
   node_wrong_chain: [
     "page",
     "0s",
     "A node is of another chain",
     "It is not believed",
-    "day-to-day",
+    "a-node-is-wrong",
   ],
   node_unserved: [
     "ticket",
     "30m",
     "A node does not serve all calls",
     "Others are asked instead, if there are",
-    "day-to-day",
+    "a-node-gives-less-than-is-asked",
   ],
   node_suspended: [
     "ticket",
     "10m",
     "A node has suspended us",
     "It was asked too much",
-    "day-to-day",
+    "a-node-gives-less-than-is-asked",
   ],
   actor_busy: [
     "page",
     "5m",
     "A part of the service hangs",
     "An actor is busy with one message",
-    "day-to-day",
+    "a-part-of-the-service-hangs",
   ],
   periodic_late: [
     "page",
     "5m",
     "Periodic work does not go on",
     "Something that is found by looking is not found",
-    "day-to-day",
+    "a-part-of-the-service-hangs",
   ],
   timers_broken: [
     "ticket",
     "10m",
     "Timers cannot be delivered",
     "A fault of the program",
-    "day-to-day",
+    "a-part-of-the-service-hangs",
   ],
   callback_secrets: [
     "page",
@@ -197,42 +207,42 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "10m",
     "Events cannot be read for delivery",
     "Callbacks of some merchants wait",
-    "day-to-day",
+    "callbacks-wait",
   ],
   callback_marks: [
     "ticket",
     "10m",
     "Deliveries cannot be written down",
     "Another transaction holds their rows",
-    "day-to-day",
+    "callbacks-wait",
   ],
   callback_sender: [
     "page",
     "1m",
     "No callback is sent",
     "The sender has ended and does not start",
-    "day-to-day",
+    "callbacks-wait",
   ],
   callback_names: [
     "ticket",
     "10m",
     "Hosts of callbacks are not looked up",
     "Look-ups hang: the machine's name servers",
-    "day-to-day",
+    "callbacks-wait",
   ],
   callbacks_untried: [
     "page",
     "5m",
     "Callbacks are not tried",
     "Deliveries stand still or are far behind",
-    "day-to-day",
+    "callbacks-wait",
   ],
   inbox_quarantined: [
     "ticket",
     "10m",
     "Rows of the inbox wait for a person",
     "A transfer could not be booked",
-    "day-to-day",
+    "a-transfer-could-not-be-booked",
   ],
   deposit_disputed: [
     "page",
@@ -253,21 +263,21 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "30m",
     "A claimed transfer waits",
     "Its deposit by hand was not decided",
-    "who-may-do-what",
+    "a-transfer-could-not-be-booked",
   ],
   contract_missing: [
     "ticket",
     "10m",
     "A token has no contract",
     "Its deposits are passed over",
-    "day-to-day",
+    "a-transfer-could-not-be-booked",
   ],
   payout_unproven: [
     "ticket",
     "10m",
     "An expired payout waits for a second node",
     "It is not made anew meanwhile",
-    "day-to-day",
+    "payouts-wait",
   ],
   payout_over_cap: [
     "ticket",
@@ -288,14 +298,14 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "1m",
     "A payout waits that could be made",
     "Nothing but its turn holds it",
-    NIGHT,
+    "payouts-wait",
   ],
   transfer_queued: [
     "ticket",
     "5m",
     "A transfer is queued for long",
     "It waits for money, the signer or a node",
-    NIGHT,
+    "payouts-wait",
   ],
   // a network that is away pages by itself, and payouts that wait for any other cause do (PayoutsHeld)
   wallet_unreadable: [
@@ -303,16 +313,28 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "5m",
     "The hot wallet cannot be looked at",
     "New payouts may be refused",
-    NIGHT,
+    "the-hot-wallet-is-low",
   ],
-  wallet_low: ["page", "0s", "The hot wallet is low", "Payouts will wait or wait already", NIGHT],
-  fee_fixed: ["ticket", "1h", "A dynamic fee falls back", "The fixed fee is charged", "day-to-day"],
+  wallet_low: [
+    "page",
+    "0s",
+    "The hot wallet is low",
+    "Payouts will wait or wait already",
+    "the-hot-wallet-is-low",
+  ],
+  fee_fixed: [
+    "ticket",
+    "1h",
+    "A dynamic fee falls back",
+    "The fixed fee is charged",
+    "exchange-rates-are-not-known",
+  ],
   rates: [
     "page",
     "5m",
     "Exchange rates are not known",
     "No quotes are given, sweeps are not priced",
-    NIGHT,
+    "exchange-rates-are-not-known",
   ],
   sweep: [
     "ticket",
@@ -326,63 +348,63 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "0s",
     "The books differ",
     "Money may be wrong: find out before anything else",
-    NIGHT,
+    "when-the-books-differ",
   ],
   books_late: [
     "ticket",
     "1h",
     "The books are not compared",
     "A difference would not be found",
-    NIGHT,
+    "when-the-books-differ",
   ],
   addresses_held: [
     "page",
     "1m",
     "No deposit address is handed out",
     "The signer has another wallet, or none was seen",
-    "the-signer",
+    "addresses-are-held-back",
   ],
   address_mismatch: [
     "page",
     "0s",
     "Addresses are not the wallet's own",
     "Somebody writes to the database",
-    "the-signer",
+    "addresses-are-held-back",
   ],
   address_lists: [
     "ticket",
     "10m",
     "Lists of addresses were given up",
     "Merchants ask for more than can be compared",
-    "the-signer",
+    "addresses-are-held-back",
   ],
   addresses_refused: [
     "page",
     "5m",
     "A network hands out no addresses",
     "Another transaction holds its row",
-    "the-database",
+    "when-one-merchant-is-answered-503-and-others-are-not",
   ],
   descriptors: [
     "page",
     "5m",
     "Descriptors are used up",
     "Connections are refused",
-    "in-front-of-it",
+    "connections-are-used-up",
   ],
   connections: [
     "ticket",
     "10m",
     "Connections are refused or nearly used up",
     "Clients wait; a proxy may not be named",
-    "in-front-of-it",
+    "connections-are-used-up",
   ],
   event_loop: [
     "ticket",
     "5m",
     "The event loop is late",
     "Requests wait for each other",
-    "in-front-of-it",
+    "connections-are-used-up",
   ],
   failover_hold: [
     "page",
@@ -396,7 +418,7 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "0s",
     "Money left a wallet unknown to the books",
     "It may be a theft; payouts are stopped",
-    "when-keys-may-have-leaked",
+    "money-left-a-wallet-unknown-to-the-books",
   ],
   history_untold: [
     "ticket",
@@ -412,7 +434,7 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "Its payouts may wait",
     "a-token-that-its-issuer-has-switched",
   ],
-  other: ["ticket", "5m", "Readiness is degraded", "`/readyz` has the words", NIGHT],
+  other: ["ticket", "5m", "Readiness is degraded", "`/readyz` has the words", "nothing-is-served"],
 };
 
 const PAYOUTS = 'kind=~"withdrawal|settlement"';
@@ -425,7 +447,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "1m",
     "A node serves nothing",
     "`/readyz` is 503",
-    NIGHT,
+    "nothing-is-served",
   ],
   MetricsAbsent: [
     "absent(engine_build_info)",
@@ -433,7 +455,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "2m",
     "No node is seen",
     "All are down, or Prometheus does not reach them",
-    NIGHT,
+    "nothing-is-served",
   ],
   ReadinessStuck: [
     "engine_readiness_age_seconds > 60",
@@ -441,7 +463,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "1m",
     "Readiness is not answered",
     "The node hangs",
-    NIGHT,
+    "nothing-is-served",
   ],
   FiguresStuck: [
     "engine_database_figures_age_seconds > 60",
@@ -449,7 +471,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "5m",
     "Figures of the database are old",
     "It does not answer metrics",
-    "the-database",
+    "the-database-does-not-answer",
   ],
   PayoutFailed: [
     `increase(engine_payments_total{${PAYOUTS},status="failed"}[15m]) > 0`,
@@ -457,7 +479,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "0s",
     "A payout failed",
     "It is refunded; the log line payout.failed has its reason",
-    NIGHT,
+    "a-payout-failed",
   ],
   PayoutsFail: [
     `sum(increase(engine_payments_total{${PAYOUTS},status="failed"}[15m])) > 5`,
@@ -465,7 +487,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "0s",
     "Payouts fail",
     "More than five in 15 minutes",
-    NIGHT,
+    "a-payout-failed",
   ],
   PayoutsHeld: [
     'engine_payouts_oldest_seconds{state="held"} > 600',
@@ -473,7 +495,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "1m",
     "Payouts wait for money or the signer",
     "The oldest for more than ten minutes",
-    NIGHT,
+    "payouts-wait",
   ],
   PayoutsUnconfirmed: [
     'engine_payouts_oldest_seconds{state="signed"} > 900',
@@ -481,7 +503,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "5m",
     "A signed payout is not final",
     "It is sent again until it is, or expires",
-    NIGHT,
+    "payouts-wait",
   ],
   WalletOverdrawn: [
     "engine_treasury_free < 0",
@@ -489,7 +511,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "1m",
     "The hot wallet has less than it owes",
     "Payouts wait for funds",
-    NIGHT,
+    "the-hot-wallet-is-low",
   ],
   ChainBlind: [
     "engine_chain_reached_age_seconds > 30",
@@ -497,7 +519,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "30s",
     "No node of a network answers",
     "Deposits are not seen, payouts wait",
-    NIGHT,
+    "a-network-is-not-read",
   ],
   // less the time without an answer: an outage of the nodes is ChainBlind's alone
   ChainLate: [
@@ -506,7 +528,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "2m",
     "The newest block that was read is old",
     "Nodes answer, and deposits are credited late",
-    NIGHT,
+    "a-network-is-not-read",
   ],
   CallbacksLate: [
     "engine_callbacks_oldest_seconds > 600",
@@ -514,7 +536,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "5m",
     "Callbacks are late",
     "An endpoint fails and is not paused yet, or deliveries stand still",
-    "day-to-day",
+    "callbacks-wait",
   ],
   CallbacksFail: [
     'increase(engine_callback_attempts_total{result=~"retry|failed"}[5m]) > 0',
@@ -522,7 +544,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "10m",
     "An endpoint does not answer",
     "Its callbacks are tried again, ever more seldom",
-    NIGHT,
+    "callbacks-wait",
   ],
   EndpointsPaused: [
     "engine_callbacks_paused_endpoints > 0",
@@ -530,7 +552,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "30m",
     "Endpoints are only probed",
     "Their merchants hear nothing: tell them",
-    NIGHT,
+    "callbacks-wait",
   ],
   ApprovalsWait: [
     "engine_approvals_waiting > 0",
@@ -538,7 +560,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "1h",
     "Payouts wait for an administrator",
     "See deno task admin approvals",
-    "who-may-do-what",
+    "payouts-that-wait-for-a-person",
   ],
   RequestsFail: [
     'sum(rate(engine_http_requests_total{status=~"5.."}[5m])) > 1',
@@ -546,7 +568,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "5m",
     "Requests fail",
     "More than one a second is answered 5xx",
-    NIGHT,
+    "nothing-is-served",
   ],
   BooksOld: [
     "time() - engine_reconcile_finished_timestamp_seconds > 172800",
@@ -554,7 +576,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "1h",
     "A comparison of the books is two days old",
     "A difference would not be found",
-    NIGHT,
+    "when-the-books-differ",
   ],
 };
 
@@ -588,7 +610,7 @@ export function alertsDocument(): string {
         annotations:
           summary: ${JSON.stringify(summary)}
           description: ${JSON.stringify(meaning)}
-          runbook_url: ${JSON.stringify(`docs/operations.md#${task}`)}
+          runbook_url: ${JSON.stringify(`docs/incidents.md#${task}`)}
 `
   );
   return `# Made by: deno task alerts, of app/health/alert_table.ts. For rule_files of Prometheus.

@@ -487,7 +487,7 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     },
     "readiness",
     "payouts wait: x",
-    "docs/operations.md",
+    "docs/incidents.md",
   ],
 ];
 

@@ -8,7 +8,14 @@ import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ read: true, write: true, net: true, env: true });
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PAGES = ["docs/operations.md", "docs/wallet.md", "SECURITY.md", "README.md"];
+const PAGES = [
+  "docs/operations.md",
+  "docs/incidents.md",
+  "docs/operations-reference.md",
+  "docs/wallet.md",
+  "SECURITY.md",
+  "README.md",
+];
 
 /** Every `deno task ...` of a page, as its words; what stands for something is a word as well. */
 async function commandsOf(page: string): Promise<readonly (readonly string[])[]> {

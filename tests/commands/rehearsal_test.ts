@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../app/postgres/free_port.ts";
@@ -8,20 +8,53 @@ import { removeCluster } from "../support/remove_cluster.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
 const SECTION = "### In the rules of production\n";
+/** Line between what one block prints and the next one. */
+const MARKER = "-- the next block --";
 /** Bound of the whole page. */
 const BOUND_MS = 300_000;
 /** Numbers that no account has to have: service, signer, their group. */
 const [SERVICE, SIGNER, GROUP] = ["7102", "7101", "7100"];
 
-/** The commands of the page's section, in its order. */
-async function blocks(): Promise<readonly string[]> {
+/** Commands of the page, and the lines that it says they print; null where it says nothing. */
+interface Block {
+  readonly command: string;
+  readonly shown: readonly string[] | null;
+}
+
+/** The commands of the page's section, in its order; a block of text right behind one is what it prints. */
+async function blocks(): Promise<readonly Block[]> {
   const page = await Deno.readTextFile(`${ROOT}/docs/operations.md`);
   const [, rest = ""] = page.split(SECTION);
   const [section = ""] = rest.split(/\n##+ /);
-  return [...section.matchAll(/^( *)```sh\n([\s\S]*?)\n *```$/gm)].map((
-    [, indent = "", text = ""],
-  ) => text.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
+  const found = section.matchAll(
+    /^( *)```sh\n([\s\S]*?)\n *```$(?:\n\n? *```text\n([\s\S]*?)\n *```$)?/gm,
+  );
+  return [...found].map(([, indent = "", command = "", text]) => {
+    const outdent = (lines: string) => lines.replaceAll(new RegExp(`^${indent}`, "gm"), "");
+    return {
+      command: outdent(command),
+      shown: text === undefined ? null : outdent(text).split("\n"),
+    };
+  });
 }
+
+/** True where the lines are those that the page shows: `...` is any text in a line, any lines where it is alone. */
+function isShown(shown: readonly string[], printed: string): boolean {
+  const pattern = shown.map((line) =>
+    line.trim() === "..."
+      ? "(?:.*\\n)*?"
+      : `${line.split("...").map((part) => RegExp.escape(part.trimEnd())).join(".*")} *\\n`
+  ).join("");
+  return new RegExp(`^${pattern}$`).test(printed);
+}
+
+Deno.test("what the page shows is compared line by line, and three dots are what differs each time", () => {
+  assertEquals(isShown(["a ... c", "d"], "a b c\nd\n"), true);
+  assertEquals(isShown(["a", "...", "d"], "a\nb\nc\nd\n"), true);
+  assertEquals(isShown(["a", "d"], "a\nb\nd\n"), false);
+  assertEquals(isShown(["a.c"], "abc\n"), false);
+  assertEquals(isShown(["a"], ""), false);
+});
 
 /** Reason for which this machine cannot run the page; null where it can. */
 async function whyNot(): Promise<string | null> {
@@ -66,19 +99,18 @@ test(
           { mode: 0o755 },
         );
         const found = await blocks();
-        assertEquals(found.length, 8);
-        const end = found.at(-1) ?? "";
+        assertEquals(found.length, 15);
         const script = [
           "set -eo pipefail",
           `trap 'code=$?; set +e; [ $code = 0 ] || tail -n 20 "$R"/*.log; ${'for one in service signer chain; do [ ! -f "$R/$one.pid" ] || '}pkill -TERM -P "$(cat "$R/$one.pid")"; done; wait; exit $code' EXIT`,
-          ...found.slice(0, -1).map((block) =>
+          ...found.flatMap(({ command }) => [
             // doctor ends with 1, as a rehearsal has no TLS
-            block.replace(
+            command.replace(
               "as_service deno task admin doctor",
               "as_service deno task admin doctor || true",
-            )
-          ),
-          end,
+            ),
+            `echo '${MARKER}'`,
+          ]),
           "trap - EXIT",
         ].join("\n");
         const { HOME = folder, PATH = "" } = Deno.env.toObject();
@@ -108,7 +140,17 @@ test(
         const decoder = new TextDecoder();
         const printed = decoder.decode(stdout) + decoder.decode(stderr);
         assertEquals(code, 0, printed);
-        assertEquals(printed.match(/"status": "CONFIRMED"/g)?.length, 2, printed);
+        const parts = decoder.decode(stdout).split(`${MARKER}\n`);
+        for (const [i, { command, shown }] of found.entries()) {
+          if (shown === null) continue;
+          const part = parts[i] ?? "";
+          assert(isShown(shown, part), `${command}\nshows\n${shown.join("\n")}\nprints\n${part}`);
+        }
+        assert(
+          found.filter(({ shown }) => shown !== null).length >= 5,
+          "what is printed stands there",
+        );
+        assertEquals(printed.match(/"status": "CONFIRMED"/g)?.length, 3, printed);
         assertMatch(printed, /^No difference/m);
         for (
           const line of [

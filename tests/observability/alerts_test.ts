@@ -3,6 +3,7 @@ import { z } from "zod";
 import { METRICS } from "../../api/http/metric_table.ts";
 import { ALERTS, alertsDocument } from "../../app/health/alert_table.ts";
 import { REASON_KINDS } from "../../app/health/reason_table.ts";
+import { anchorOf } from "../support/anchors.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { evaluate, parse, samplesOf, selectorsOf } from "./support/promql.ts";
 
@@ -117,12 +118,23 @@ for (const [what, [page, metrics]] of Object.entries(OUTAGES)) {
   });
 }
 
-test("every rule links to a task of operations.md", async () => {
-  const text = await Deno.readTextFile(file("docs/operations.md"));
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-    heading.toLowerCase().replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")
+test("every rule links to the section of incidents.md that names it, and that says what to do", async () => {
+  const text = await Deno.readTextFile(file("docs/incidents.md"));
+  const named = new Map<string, string>();
+  for (
+    const [, heading = "", body = ""] of text.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)
+  ) {
+    const [line = ""] = /^Alerts: .*$/m.exec(body) ?? [];
+    for (const [, name = ""] of line.matchAll(/`(\w+)`/g)) {
+      assert(!named.has(name), `${name} is named twice`);
+      named.set(name, anchorOf(heading));
+      assert(body.replace(line, "").includes("`"), `${heading}: there is nothing to look at`);
+    }
+  }
+  assertEquals(
+    Object.fromEntries(named),
+    Object.fromEntries(ALERTS.map(({ name, task }) => [name, task])),
   );
-  assertEquals(ALERTS.filter(({ task }) => !headings.includes(task)).map(({ task }) => task), []);
 });
 
 const Dashboard = z.object({

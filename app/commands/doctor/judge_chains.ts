@@ -202,7 +202,7 @@ export function judgeService({ service }: Pick<Facts, "service">): readonly Find
   }
   const { status, reasons } = ready.value;
   if (status === "ok") return [ok("readiness", `${url}/readyz is ok`)];
-  const mend = "docs/operations.md has each reason; the log has more";
+  const mend = "docs/incidents.md has each reason; the log has more";
   return (reasons.length > 0 ? reasons : [status]).map((reason) =>
     missing("readiness", reason, mend)
   );
