@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { Answer, Detail } from "./answer.ts";
 import { errorAnswer, invalidField, invalidRequest } from "./errors.ts";
+import { isNearMiss } from "./near_miss.ts";
 import { parseQuery, type Query, readableFields } from "./request_url.ts";
 import type { Route } from "./route.ts";
 import { parseStrictJson } from "./strict_json.ts";
@@ -175,8 +176,9 @@ function unknownParameter(route: Route, fields: object): string | null {
 }
 
 /**
- * Fields that keep money from moving twice, unseen or further than it should, and may be left out: a
- * misspelt one would be passed over, as fields that are not known are.
+ * Fields that keep money from moving twice, unseen or further than it should, or that lead callbacks and
+ * customers where they belong, and may be left out: a misspelt one would be passed over, as fields that are
+ * not known are.
  */
 const GUARDS: ReadonlySet<string> = new Set([
   "referenceId",
@@ -186,13 +188,16 @@ const GUARDS: ReadonlySet<string> = new Set([
   "metadata",
   "expiresAt",
   "ipAllowlist",
+  "webhookUrl",
+  "webhookEnabled",
+  "webhookEvents",
+  "successUrl",
+  "failureUrl",
 ]);
 
-const lettersOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
-
 /**
- * A field of a body that is written otherwise than the guard it has to be, such as `reference_id`; null
- * where there is none, or the guard is there as well.
+ * A field of a body that was probably meant to be a guard, such as `reference_id` or `refrenceId`; null where
+ * there is none, or the guard is there as well.
  */
 function misspelt(
   schema: z.ZodType,
@@ -200,14 +205,14 @@ function misspelt(
 ): { readonly name: string; readonly guard: string } | null {
   if (!(schema instanceof z.ZodObject) || typeof body !== "object" || body === null) return null;
   const known = Object.keys(schema.shape);
-  const guards = new Map(
-    known.filter((name) => GUARDS.has(name)).map((name) => [lettersOf(name), name]),
+  const missing = known.filter((name) =>
+    GUARDS.has(name) && ((body as Record<string, unknown>)[name] ?? null) === null
   );
-  if (guards.size === 0) return null;
+  if (missing.length === 0) return null;
   for (const name of Object.keys(body)) {
-    const guard = guards.get(lettersOf(name));
-    if (guard === undefined || known.includes(name)) continue;
-    if (((body as Record<string, unknown>)[guard] ?? null) === null) return { name, guard };
+    if (known.includes(name)) continue;
+    const guard = missing.find((one) => isNearMiss(name, one));
+    if (guard !== undefined) return { name, guard };
   }
   return null;
 }

@@ -104,7 +104,7 @@ export const createWithdrawal = route({
     "from this pair's balance alone. Send a `referenceId`: it is the idempotency key. While its " +
     "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
     "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
-    "A field with other letter case, `reference_id` for example, is refused. " +
+    "A field that was probably meant to be it, `reference_id` or `refrenceId` for example, is refused. " +
     "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
     "Withdrawals of a RESELLER key go to the registered address only and wait for approval. A key " +
     "that shows `needsApproval` has no payout right yet. " +

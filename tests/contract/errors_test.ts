@@ -343,11 +343,15 @@ const BODIES: readonly (readonly [string, Readonly<Record<string, unknown>>, rea
 /** Bodies with a field that is not known, and the guard that it is taken for; null: it is ignored. */
 const UNKNOWN: readonly (readonly [string, Readonly<Record<string, unknown>>, string | null])[] = [
   ["/api/withdrawals", { referenceID: "a" }, "referenceId"],
+  ["/api/withdrawals", { refrenceId: "a" }, "referenceId"],
+  ["/api/withdrawals", { refernceID: "a" }, "referenceId"],
+  ["/api/withdrawals", { referneceId: "a" }, "referenceId"],
+  ["/api/withdrawals", { reference: "a" }, "referenceId"],
   ["/api/withdrawals", { reference_id: "a" }, "referenceId"],
   ["/api/withdrawals", { "Reference-Id": "a" }, "referenceId"],
   ["/api/withdrawals", { referenceid: "a", referenceId: null }, "referenceId"],
   ["/api/withdrawals", { reference_id: "a", referenceId: "guarded" }, null],
-  ["/api/withdrawals", { reference: "a", foo: 1 }, null],
+  ["/api/withdrawals", { orderId: "a", foo: 1 }, null],
   ["/api/deposit-address", { ReferenceId: "a" }, "referenceId"],
   ["/api/deposit-url", { requested_amount: "1", requestedCurrency: "EUR" }, "requestedAmount"],
   ["/api/deposit-url", { requestedamount: "1", requestedcurrency: "EUR" }, "requestedAmount"],
