@@ -121,9 +121,9 @@ def order(identity, amount):
 
 
 def is_paid(identity):
-    """True once an order's confirmed deposits, fees included, are what its newest page asked for."""
-    newest = "SELECT amount FROM entry WHERE kind = 'order' AND id = ? ORDER BY rowid DESC LIMIT 1"
-    asked = books().execute(newest, (identity,)).fetchone()
+    """True once the confirmed deposits of all an order's pages, with fees, are what its first asked for."""
+    first = "SELECT amount FROM entry WHERE kind = 'order' AND id = ? ORDER BY rowid LIMIT 1"
+    asked = books().execute(first, (identity,)).fetchone()
     query = {"referenceId": identity, "currency": "USDT", "network": "TRX", "status": "CONFIRMED"}
     paid, page, pages = {}, 1, 1
     while page <= pages:  # by their ids, as new ones move others to the next page

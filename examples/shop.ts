@@ -118,9 +118,9 @@ function unitsOf(amount: string): bigint {
   return BigInt(whole + part.padEnd(18, "0"));
 }
 
-/** True once the confirmed deposits of an order, fees included, are what its newest page asked for. */
+/** True once the confirmed deposits of all an order's pages, fees included, are what its first one asked for. */
 async function isPaid(id: string): Promise<boolean> {
-  const asked = new Books().entries.findLast((entry) => entry.kind === "order" && entry.id === id);
+  const asked = new Books().entries.find((entry) => entry.kind === "order" && entry.id === id);
   if (asked === undefined) return false;
   let missing = unitsOf(asked.amount);
   const query = { referenceId: id, currency: "USDT", network: "TRX", status: "CONFIRMED" } as const;

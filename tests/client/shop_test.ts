@@ -366,3 +366,32 @@ testBoth("an order whose page has expired gets another one", async (example) => 
   const page = await shop.run("order", "order-1", "20");
   assertEquals([page.url, keys], ["page 3", ["order-1:1", "order-1:2", "order-1:3"]]);
 });
+
+testBoth("an order costs what its first page asked for, however many it gets", async (example) => {
+  const payables = ["20", "20", "10"]; // the first page, the same one when it is over, the next
+  let deposits: readonly { readonly id: string; readonly amount: string }[] = [];
+  let made = 0;
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    (request) => {
+      if (request.method === "GET") {
+        const pagination = { total: deposits.length, page: 1, limit: 100, pages: 1 };
+        return Response.json({ deposits, pagination });
+      }
+      made++;
+      const expiresAt = new Date(Date.now() + (made === 2 ? -60_000 : 60_000)).toISOString();
+      const page = { url: `page ${made}`, payableAmount: payables[made - 1], expiresAt };
+      return Response.json(page, { status: 201 });
+    },
+  );
+  const baseUrl = `http://127.0.0.1:${server.addr.port}`;
+  const merchant = { apiKey: "sk", webhookSecret: newWebhookSecret() };
+  await using shop = await shopOf(example, { baseUrl, merchant });
+  await shop.run("order", "order-1", "20");
+  const next = await shop.run("order", "order-1", "20");
+  assertEquals([next.url, next.payableAmount], ["page 3", "10"]);
+  deposits = [{ id: "dep_1", amount: "10" }];
+  assertEquals(await shop.run("paid", "order-1"), false, "half of what the order costs");
+  deposits = [...deposits, { id: "dep_2", amount: "10" }];
+  assertEquals(await shop.run("paid", "order-1"), true);
+});
