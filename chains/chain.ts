@@ -186,7 +186,8 @@ export type BroadcastOutcome =
 export class ChainUnavailable extends Error {
   /**
    * @param category why, for metrics and back-off; `reverted`: the node simulated the transfer and
-   *   it would fail as things stand (for example without funds), so it has no fee yet
+   *   it would fail as things stand (for example without funds), so it has no fee yet; `above-cap`: its
+   *   fee is above what is configured as the most, and is asked for again
    * @param message `Cannot <do> as <reason>: <value>`, without credentials
    */
   constructor(
@@ -196,6 +197,7 @@ export class ChainUnavailable extends Error {
       | "rate-limit"
       | "server-error"
       | "malformed"
+      | "above-cap"
       | "reverted",
     message: string,
     options?: ErrorOptions,

@@ -5,20 +5,27 @@
  */
 
 import { type Network, NETWORKS } from "../ledger/money/pair.ts";
-import { EVM_DEVELOPMENT } from "./evm/development.ts";
+import { EVM } from "./evm/family.ts";
 import type { Development, Family } from "./family.ts";
 import { type FamilyName, PROFILES } from "./profiles.ts";
 import { TRON } from "./tron/family.ts";
 
-const FAMILIES: Readonly<Partial<Record<FamilyName, Family>>> = { tron: TRON };
+const FAMILIES: Readonly<Partial<Record<FamilyName, Family>>> = { tron: TRON, evm: EVM };
+/** Families whose whole way works, from a deposit to its sweep; the others can be looked at. */
+const SERVED: ReadonlySet<FamilyName> = new Set(["tron"]);
 
 /**
  * The networks that a family serves. The others are part of the interface, where their pairs are
  * closed; their settings are refused, as nothing would be done with them.
  */
 export const SERVED_NETWORKS: readonly Network[] = NETWORKS.filter((network) =>
-  FAMILIES[PROFILES[network].family] !== undefined
+  SERVED.has(PROFILES[network].family)
 );
+
+/** The family of a network, served or not; undefined where there is none. */
+export function knownFamilyOf(network: Network): Family | undefined {
+  return FAMILIES[PROFILES[network].family];
+}
 
 /**
  * The family of a network.
@@ -26,20 +33,16 @@ export const SERVED_NETWORKS: readonly Network[] = NETWORKS.filter((network) =>
  * @throws {TypeError} when none serves it yet
  */
 export function familyOf(network: Network): Family {
-  const family = FAMILIES[PROFILES[network].family];
-  if (family !== undefined) return family;
+  const family = knownFamilyOf(network);
+  if (family !== undefined && SERVED.has(family.name)) return family;
   throw new TypeError(
     `Cannot use a network as it has no wallet support and no adapter yet: ${network}`,
   );
 }
 
-/** Development chains that there are before a family serves their networks. */
-const DEVELOPMENTS: Readonly<Partial<Record<FamilyName, Development>>> = { evm: EVM_DEVELOPMENT };
-
 /** The development chains of a network, null where it has none. */
 export function developmentOf(network: Network): Development | null {
-  const { family } = PROFILES[network];
-  return FAMILIES[family]?.development ?? DEVELOPMENTS[family] ?? null;
+  return knownFamilyOf(network)?.development ?? null;
 }
 
 /** The networks that have development chains. */

@@ -93,6 +93,14 @@ export interface Development {
   program(): Promise<DevelopmentProgram | null>;
 }
 
+/** A fact of a node that was looked at. */
+export interface NodeFinding {
+  readonly what: string;
+  readonly found: string;
+  /** `bad`: the network cannot be used with the node; `note`: it can. */
+  readonly verdict: "good" | "note" | "bad";
+}
+
 /** A family of chains. */
 export interface Family {
   readonly name: FamilyName;
@@ -115,4 +123,14 @@ export interface Family {
    */
   identityOf(node: SingleNode, signal: AbortSignal): Promise<string | null>;
   readonly development: Development;
+  /**
+   * Looks at a node of the real network, for an operator; absent: there is no such look yet.
+   *
+   * @returns what it serves; that it does not answer is a fact as well
+   */
+  inspect?(
+    node: SingleNode,
+    network: { readonly network: Network; readonly contracts: TokenContracts },
+    signal: AbortSignal,
+  ): Promise<readonly NodeFinding[]>;
 }

@@ -6,12 +6,13 @@
  * the first blocks as its public nodes answer them, tether.to and the TRC-20 tutorial of
  * developers.tron.network for contracts. USDC has none there: its issuer stopped minting it on TRON in
  * February 2024. BNB Smart Chain: BEP-619 (blocks of 0.45 s), docs.bnbchain.org (fast finality, about
- * 1.1 s). Ethereum: docs.chainstack.com (`finalized` trails by two to three epochs, 13 to 16 minutes).
+ * 1.1 s). Ethereum: docs.chainstack.com (`finalized` trails by two to three epochs, 13 to 16 minutes). First
+ * blocks and numbers of both, and of their test networks: `params/config.go` of go-ethereum and bsc.
  * Solana: solana.com/docs (slots of 0.4 s, final after 32).
  *
- * From memory, and to be compared with a node before a family uses them: the identities and contracts
- * of all networks that are not TRON's, and their levels of coin and fees. Nothing reads them while no
- * family serves their network, see `families.ts`.
+ * From memory, and to be compared with a node before a family uses them: Solana's identities, the
+ * contracts of all networks that are not TRON's, and their levels of coin and fees. Nothing reads them
+ * while no family serves their network, see `families.ts`.
  *
  * @module
  */
@@ -57,8 +58,10 @@ export interface Profile {
   readonly names: NetworkNames;
   /** The coin that its transactions are paid in; a test network has that of the one it stands for. */
   readonly coin: { readonly symbol: string; readonly decimals: number };
-  /** The chain that its nodes have to say they are of: the first block's id, or the chain's number. */
+  /** The chain that its nodes have to say they are of: the first block's id. */
   readonly identity: string;
+  /** The number that its transactions are signed for, on chains that have one. */
+  readonly chainId?: number;
   /** Contracts that are published by the tokens' issuers. */
   readonly contracts: TokenContracts;
   readonly pace: ChainPace;
@@ -168,7 +171,8 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   ETH: {
     ...ETHEREUM,
     names: { name: "Ethereum", standard: "ERC-20", isTest: false },
-    identity: "1",
+    identity: "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3",
+    chainId: 1,
     contracts: {
       USDT: "0xdAC17F958D2ee523a2206206994597C13D831ec7",
       USDC: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
@@ -177,13 +181,15 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   SEP: {
     ...ETHEREUM,
     names: { name: "Ethereum Sepolia", standard: "ERC-20", isTest: true },
-    identity: "11155111",
+    identity: "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9",
+    chainId: 11_155_111,
     contracts: { USDC: "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238" },
   },
   BNB: {
     ...BNB,
     names: { name: "BNB Smart Chain", standard: "BEP-20", isTest: false },
-    identity: "56",
+    identity: "0x0d21840abff46b96c84b2ac9e10e4f5cdaeb5693cb665db62a2f3b02d2d57b5b",
+    chainId: 56,
     contracts: {
       USDT: "0x55d398326f99059fF775485246999027B3197955",
       USDC: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
@@ -192,7 +198,8 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   tBNB: {
     ...BNB,
     names: { name: "BNB Smart Chain Testnet", standard: "BEP-20", isTest: true },
-    identity: "97",
+    identity: "0x6d3c66c5357ec91d5c43af47e234a939b22557cbb552dc45bebbceeed90fbe34",
+    chainId: 97,
     contracts: {},
   },
   SOL: {

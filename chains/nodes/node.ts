@@ -199,6 +199,7 @@ export class ChainNode {
     { name = path, calls = 1 }: RequestContent = {},
   ): Promise<NodeAnswer> {
     await this.turn(name, signal, calls);
+    const place = name === path ? this.label + path : `${this.label} ${name}`;
     using deadline = new Deadline(this.#requestTimeoutMs);
     const bound = deadline.with(signal);
     this.meter.count(calls);
@@ -210,7 +211,7 @@ export class ChainNode {
         redirect: "manual",
         signal: bound,
       });
-      const text = await readBody(response, this.label + name);
+      const text = await readBody(response, place);
       const suspension = this.#options.suspensionIn?.(text);
       if (suspension) this.suspend(suspension.ms, suspension.perSecond);
       return { status: response.status, retryAfterMs: retryAfterMs(response), text };
@@ -224,12 +225,12 @@ export class ChainNode {
           : "the caller gave up";
         throw new ChainUnavailable(
           "timeout",
-          `Cannot ask a node as ${reason}: ${this.label}${name}`,
+          `Cannot ask a node as ${reason}: ${place}`,
         );
       }
       throw new ChainUnavailable(
         "network",
-        `Cannot ask a node as the connection failed (${reasonOf(error)}): ${this.label}${name}`,
+        `Cannot ask a node as the connection failed (${reasonOf(error)}): ${place}`,
       );
     }
   }

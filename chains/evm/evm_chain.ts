@@ -1,0 +1,300 @@
+/**
+ * The adapter of Ethereum and of chains that speak its dialect, over the JSON-RPC of their nodes.
+ *
+ * @module
+ */
+
+import { logEvent } from "../../log/log_event.ts";
+import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
+import type { AddressSource } from "../address_source.ts";
+import { type Asset, ChainUnavailable } from "../chain.ts";
+import type { OpenChain, SingleNode } from "../family.ts";
+import type { FeeEstimate, Movement } from "../fees.ts";
+import { NewestPlace } from "../nodes/believed_nodes.ts";
+import { ChainNode, type NodeOptions } from "../nodes/node.ts";
+import { NodePool } from "../nodes/node_pool.ts";
+import { PROFILES, type TokenContracts } from "../profiles.ts";
+import { addressOfEvent, eventAddress, evmAddress } from "./address.ts";
+import { chainIdOf } from "./chain_id.ts";
+import { evmLane, type LaneBounds } from "./lane.ts";
+import { broadcastToAll } from "./pay/broadcast.ts";
+import { makeEnvelope } from "./pay/envelope.ts";
+import { delegateOf } from "./pay/sweep_delegate.ts";
+import { signedTerms } from "./pay/signed_terms.ts";
+import { headOrNothingSchema } from "./read/answers.ts";
+import { callContract, returnedInteger } from "./read/contract_call.ts";
+import { callOf, estimateGas } from "./read/estimate_fee.ts";
+import { estimateSweep } from "./read/estimate_sweep.ts";
+import { type GasNeed, pricedWithin, readGasPrices } from "./read/fee_market.ts";
+import { evmGasPort } from "./read/gas.ts";
+import type { IgnoredTransfers } from "./read/parse_block.ts";
+import { readBalance, type TokenContract } from "./read/read_balance.ts";
+import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
+import { evmTransactionId, readTransaction } from "./read/read_transaction.ts";
+import { readsBlocks } from "./read/rpc_errors.ts";
+import { type EvmSource, FinalBlocks, headCall, requireChainId, rpc } from "./read/source.ts";
+import { readTokenSwitches } from "./read/token_switches.ts";
+import { contractEntries, methodData } from "./token_contracts.ts";
+
+const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
+const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
+const SECOND = 1_000;
+/** A newest block may be so much older than its view has it in regular operation. */
+const STALE_MS = 120 * SECOND;
+/** More save little: 31.9k gas for each address of 20 and 31.2k of 40, measured; a failure is of all of them. */
+const SWEEPS_AT_ONCE = 20;
+/** Nodes keep 16 transactions of one sender for certain, those of BNB Smart Chain more. */
+const LANES: Readonly<Record<string, LaneBounds>> = {
+  ETH: { mostUnseen: 12, bumpAfterMs: 48 * SECOND },
+  BNB: { mostUnseen: 48, bumpAfterMs: 6 * SECOND },
+};
+/** On a development chain one that is in none of four blocks is replaced, and not within this time. */
+const DEVELOPMENT_BUMP_MS = 3 * SECOND;
+
+/** Configuration of a network. */
+export interface EvmChainOptions {
+  readonly network: Network;
+  /** Base URLs; reads use them in this order, broadcasts go to all of them. */
+  readonly nodeUrls: readonly string[];
+  /** Sent as `Authorization: Bearer`; most providers take a key in the URL's path as well. */
+  readonly apiKey?: string | undefined;
+  readonly contracts: TokenContracts;
+  readonly deposits: AddressSource;
+  /** Address that payouts leave from. */
+  readonly hotWallet: string;
+  /** Time between two blocks; default that of its profile. */
+  readonly blockMs?: number;
+  /** Bound of one request in milliseconds; default 5,000. */
+  readonly requestTimeoutMs?: number;
+  /** Bound of one read over all nodes in milliseconds; default 15,000. */
+  readonly totalTimeoutMs?: number;
+  /** Calls per node and day (UTC) that its provider allows; default without a bound. */
+  readonly dailyCalls?: number | undefined;
+  /** Calls per node and second at most, 0 without a bound; see {@linkcode NodeOptions.callsPerSecond}. */
+  readonly callsPerSecond?: number | undefined;
+  /** True for a development chain: it has a number of its own, and its blocks may come at any time. */
+  readonly isDevelopment?: boolean;
+  /** The most that one transaction may cost, in coin; absent where the chain is only read. */
+  readonly feeCap?: Amount;
+  /**
+   * Sender of a sweep: the address itself, with coin that it is given (default), or the hot wallet by its
+   * delegate, from many addresses at once.
+   */
+  readonly sweepBy?: "coin" | "delegate";
+}
+
+/** A chain with the members that only its composition root and metrics need. */
+export interface EvmChain extends OpenChain {
+  /** Running totals of Transfer events that are no money. */
+  readonly ignored: Readonly<IgnoredTransfers>;
+}
+
+/** Settings and state that the parts of one adapter share. */
+interface Parts extends EvmSource {
+  readonly network: Network;
+  readonly contracts: ReadonlyMap<Currency, string>;
+  readonly chainId: number;
+  readonly hotWallet: string;
+  readonly feeCap: Amount | null;
+  /** The contract by which the hot wallet sweeps; null where addresses do it themselves. */
+  readonly delegate: string | null;
+}
+
+/** The contract of an asset; null for the chain's own coin. @throws {TypeError} when the network has none of it */
+function tokenOf({ contracts, network }: Parts, asset: Asset): TokenContract | null {
+  if (asset === "native") return null;
+  const contract = contracts.get(asset);
+  if (contract !== undefined) return { contract, decimals: tokenDecimals(asset, network) };
+  throw new TypeError(`Cannot use ${asset} as it has no contract configured on: ${network}`);
+}
+
+/** See `Chain.estimateFee`. */
+async function estimateFee(
+  parts: Parts,
+  movements: readonly Movement[],
+  signal?: AbortSignal,
+): Promise<FeeEstimate> {
+  if (parts.feeCap === null) {
+    throw new ChainUnavailable("above-cap", "Cannot estimate a transaction as none is made here");
+  }
+  const [need, prices] = await Promise.all([
+    gasOf(parts, movements, signal),
+    readGasPrices(parts, signal),
+  ]);
+  return pricedWithin(need, prices, parts.feeCap);
+}
+
+/** Gas of one transaction with these movements. @throws {RangeError} where one cannot carry them */
+async function gasOf(
+  parts: Parts,
+  movements: readonly Movement[],
+  signal?: AbortSignal,
+): Promise<GasNeed> {
+  const { chainId, hotWallet, delegate } = parts;
+  const [movement] = movements;
+  if (movement !== undefined && delegate !== null && movement.from !== hotWallet) {
+    const token = tokenOf(parts, movement.asset);
+    if (token !== null && movements.every(({ asset }) => asset === movement.asset)) {
+      const swept = movements.map(({ from, amount }) => ({
+        from,
+        units: toTokenUnits(amount, token.decimals),
+      }));
+      const call = { chainId, hotWallet, delegate, token: token.contract, swept };
+      return await estimateSweep(parts, call, signal);
+    }
+  }
+  if (movement === undefined || movements.length > 1) {
+    throw new RangeError(`Cannot put ${movements.length} such movements into one transaction`);
+  }
+  return await estimateGas(parts, callOf(movement, tokenOf(parts, movement.asset)), signal);
+}
+
+/** See `Verifiable.verify`: decimals of every token are compared with the service's own table. */
+async function verify({ pool, contracts, network }: Parts, signal?: AbortSignal): Promise<void> {
+  const data = methodData("decimals");
+  for (const [currency, contract] of contracts) {
+    const bytes = await pool.read(
+      (node, bound) => callContract(node, contract, data, "latest", bound),
+      { signal },
+    );
+    const found = returnedInteger(bytes, "decimals()");
+    const expected = BigInt(tokenDecimals(currency, network));
+    if (found !== expected) {
+      throw new Error(
+        `Cannot use ${currency} on ${network} as its contract has ${found} decimals, not ${expected}`,
+      );
+    }
+    logEvent("token.decimals", { currency, network, decimals: Number(found) });
+  }
+}
+
+/** A node that is asked in this dialect. */
+export function nodeOf(
+  { apiKey, ...options }: SingleNode & Omit<NodeOptions, "apiKey">,
+): ChainNode {
+  const header = apiKey === undefined
+    ? undefined
+    : { header: "authorization", value: `Bearer ${apiKey}` };
+  return new ChainNode({ ...options, apiKey: header, readsBlocks });
+}
+
+/** The nodes of the options. */
+function poolOf(options: EvmChainOptions, chainId: number, finals: FinalBlocks): NodePool {
+  const { network, nodeUrls, apiKey, dailyCalls, callsPerSecond } = options;
+  if (nodeUrls.length === 0) {
+    throw new TypeError(`Cannot read from ${network} as it has no node configured`);
+  }
+  const requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
+  const nodes = nodeUrls.map((url) =>
+    nodeOf({ url, apiKey, requestTimeoutMs, dailyCalls, callsPerSecond })
+  );
+  return new NodePool(nodes, {
+    totalTimeoutMs: options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
+    blockAt: evmBlockAt(finals),
+    checksIdentity: true,
+    // nodes that have forgotten old blocks do not have the first one, but know their chain's number
+    requireIdentity: (node, signal) => requireChainId(node, chainId, signal),
+  });
+}
+
+/** Id of the first block, as one node has it; null where it does not have that block any more. */
+export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promise<string | null> {
+  return (await rpc.ask(nodeOf(node), headCall(0), headOrNothingSchema, signal))?.hash ?? null;
+}
+
+/** Bounds of the network's lanes. */
+function laneBounds(network: Network, blockMs: number, isDevelopment: boolean): LaneBounds {
+  const bounds = LANES[PROFILES[network].coin.symbol];
+  if (bounds === undefined) {
+    throw new TypeError(`Cannot open a network of another kind: ${network}`);
+  }
+  if (!isDevelopment) return bounds;
+  return { ...bounds, bumpAfterMs: Math.max(DEVELOPMENT_BUMP_MS, 4 * blockMs) };
+}
+
+/**
+ * Makes the adapter; no request is sent yet.
+ *
+ * @throws {TypeError} when a URL is malformed
+ * @throws {RangeError} when an address is malformed
+ */
+export function createEvmChain(options: EvmChainOptions): EvmChain {
+  const { network, hotWallet, deposits, isDevelopment = false, sweepBy = "coin" } = options;
+  const { pace } = PROFILES[network];
+  const entries = contractEntries(options.contracts);
+  const contracts = new Map(entries);
+  const finals = new FinalBlocks();
+  const chainId = chainIdOf(network, isDevelopment);
+  const pool = poolOf(options, chainId, finals);
+  const blockMs = options.blockMs ?? pace.blockMs;
+  const parts: Parts = {
+    network,
+    pool,
+    finals,
+    contracts,
+    chainId,
+    hotWallet,
+    feeCap: options.feeCap ?? null,
+    delegate: sweepBy === "delegate" ? delegateOf(hotWallet) : null,
+    context: {
+      tokens: new Map(entries.map(([currency, contract]) => {
+        const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
+        return [contract.toLowerCase(), { currency, unit }];
+      })),
+      hotWallet: `0x${eventAddress(hotWallet)}`,
+      ignored: { zeroValue: 0, otherContract: 0 },
+    },
+  };
+  const place = new NewestPlace(isDevelopment ? 1 : pace.blockMs / 2);
+  const stale = { head: STALE_MS, solid: STALE_MS + pace.finalityMs };
+  const lane = evmLane(parts, parts.feeCap, laneBounds(network, blockMs, isDevelopment));
+  /** Contracts take tokens in and give none back. */
+  const closed = new Set([...contracts.values(), delegateOf(hotWallet)]);
+  return {
+    network,
+    hotWallet,
+    nodes: pool,
+    capabilities: {
+      currencies: entries.map(([currency]) => currency),
+      contracts,
+      life: { kind: "nonce", lane },
+      sweepsAtOnce: parts.delegate === null ? 1 : SWEEPS_AT_ONCE,
+      // a block's receipts are bound to its hash, so that one of the head view is the solid one of its hash
+      ...(pace.headMs === null
+        ? {}
+        : { keptHeadBlocks: 2 * Math.ceil(pace.finalityMs / pace.blockMs) }),
+      blockMs,
+    },
+    ignored: parts.context.ignored,
+    address: (text) => {
+      const address = evmAddress(text);
+      return address === null || closed.has(address) ? null : address;
+    },
+    addressOf: addressOfEvent,
+    eventAddress,
+    transactionId: evmTransactionId,
+    deriveAddress: (index) => deposits.address(index),
+    head: (signal) => readNewest(parts, "head", place, stale.head, signal),
+    solid: (signal) => readNewest(parts, "solid", place, stale.solid, signal),
+    block: (height, finality, signal) => readBlock(parts, height, finality, signal),
+    blocks: (from, to, finality, signal, checkpoint, continued) => {
+      if (continued !== undefined) place.record(continued);
+      return readBlocks(parts, { from, to, finality }, signal, checkpoint, continued);
+    },
+    transaction: (txid, finality, signal, checkpoint) =>
+      readTransaction(parts, txid, finality, signal, checkpoint),
+    estimateFee: (movements, signal) => estimateFee(parts, movements, signal),
+    envelope: (_, fee, nonce) => makeEnvelope(network, fee, nonce),
+    termsOf: (bytes) => signedTerms(bytes),
+    broadcast: (signed, signal) => broadcastToAll(pool.nodes, signed, signal),
+    balanceOf: (address, asset, signal, checkpoint) =>
+      readBalance(parts, address, tokenOf(parts, asset), signal, checkpoint),
+    tokenSwitches: (currency, address, signal) =>
+      readTokenSwitches(parts, contracts.get(currency) ?? "", address, signal),
+    ...(parts.feeCap === null || parts.delegate !== null
+      ? {}
+      : { gas: evmGasPort(parts, parts.feeCap, (asset) => tokenOf(parts, asset)) }),
+    verify: (signal) => verify(parts, signal),
+  };
+}

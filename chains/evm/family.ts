@@ -1,0 +1,36 @@
+/**
+ * Ethereum and BNB Smart Chain as a family of chains.
+ *
+ * @module
+ */
+
+import type { Family } from "../family.ts";
+import { addressOfPublicKey, evmAddress } from "./address.ts";
+import { chainIdOf } from "./chain_id.ts";
+import { EVM_DEVELOPMENT } from "./development.ts";
+
+/** See {@linkcode Family}. */
+export const EVM: Family = {
+  name: "evm",
+  development: EVM_DEVELOPMENT,
+  address: evmAddress,
+  encodeAddress: addressOfPublicKey,
+  async open({ making, ...options }) {
+    const { createEvmChain } = await import("./evm_chain.ts");
+    return createEvmChain({ ...options, ...making });
+  },
+  async builder({ isDevelopment, ...options }) {
+    const { createEvmTransferBuilder } = await import("./pay/transfer_builder.ts");
+    const chainId = chainIdOf(options.network, isDevelopment);
+    return createEvmTransferBuilder({ ...options, chainId });
+  },
+  async identityOf(node, signal) {
+    const { firstBlockOf } = await import("./evm_chain.ts");
+    return await firstBlockOf(node, signal);
+  },
+  async inspect(node, network, signal) {
+    const { nodeOf } = await import("./evm_chain.ts");
+    const { inspectNode } = await import("./read/inspect_node.ts");
+    return await inspectNode(nodeOf(node), network, signal);
+  },
+};

@@ -1,0 +1,171 @@
+/**
+ * Shapes of a node's answers, after the public specification of Ethereum's execution API (JSON-RPC). A node
+ * is not trusted: a value of another shape, or out of bounds, makes the whole answer malformed. Only
+ * fields that are used are listed.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+
+/** Shape that an answer must have; a zod schema is one. */
+export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
+
+const HASH = /^0x[0-9a-f]{64}$/;
+/** Up to 52 bits, which are exact in a number. */
+const WHOLE = /^0x[0-9a-f]{1,13}$/i;
+/** Any quantity of the machine's words. */
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i;
+
+/** A hash: `0x` and 64 lower-case digits. */
+export const hashSchema = z.string().regex(HASH);
+/** A quantity as a number. */
+export const wholeSchema = z.string().regex(WHOLE).transform((text) => Number(text));
+/** A quantity as a bigint. */
+export const quantitySchema = z.string().regex(QUANTITY).transform((text) => BigInt(text));
+/** Bytes as hexadecimal. */
+export const bytesSchema = z.string().regex(/^0x([0-9a-f]{2})*$/i).max(1_000_000);
+
+/** A block without its transactions' contents. */
+export const headSchema = z.object({
+  number: wholeSchema,
+  hash: hashSchema,
+  parentHash: hashSchema,
+  /** Seconds. */
+  timestamp: wholeSchema,
+  gasUsed: wholeSchema,
+  receiptsRoot: hashSchema,
+  /** Their ids, in order. */
+  transactions: z.array(hashSchema),
+});
+/** See {@linkcode headSchema}. */
+export type HeadAnswer = z.infer<typeof headSchema>;
+
+/** Head of a block, or null from a node that does not have it. */
+export const headOrNothingSchema = headSchema.nullable();
+
+/** Any case: which contract it is, is compared in lower case. */
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+
+const hex = z.string().startsWith("0x").refine((text) => text.length % 2 === 0, "odd digits");
+const logSchema = z.object({
+  address: z.string().regex(ADDRESS),
+  topics: z.array(hashSchema).max(4),
+  data: hex,
+  /** Position among all logs of the block. */
+  logIndex: wholeSchema,
+});
+/** An event log. */
+export type LogAnswer = z.infer<typeof logSchema>;
+
+const receiptSchema = z.object({
+  transactionHash: hashSchema,
+  blockHash: hashSchema,
+  from: z.string().regex(ADDRESS),
+  /** Absent at nodes from before EIP-2718. */
+  type: wholeSchema.default(0),
+  status: wholeSchema.refine((value) => value <= 1, "neither 0 nor 1"),
+  cumulativeGasUsed: wholeSchema,
+  gasUsed: wholeSchema,
+  /** Wei for a unit of gas. */
+  effectiveGasPrice: quantitySchema,
+  logsBloom: hex.length(514),
+  logs: z.array(logSchema),
+});
+/** Receipt of a transaction. */
+export type ReceiptAnswer = z.infer<typeof receiptSchema>;
+
+/** A transaction's receipt, or null where the node does not have it. */
+export const receiptOrNothingSchema = receiptSchema.nullable();
+/** Receipts of a block, or null where the node does not have that block. */
+export const receiptsSchema = z.array(receiptSchema).nullable();
+
+/** Answer of `eth_feeHistory`: one base fee more than blocks, the last is that of the next block. */
+export const feeHistorySchema = z.object({
+  baseFeePerGas: z.array(quantitySchema).min(1),
+  reward: z.array(z.array(quantitySchema)).default([]),
+});
+
+// The root of receipts is made of bytes. A text that is other digits than it says, or that is compared in
+// another case, would have the right root and be taken for another contract or event: which one a log
+// is of is held to its digits here, its amount where it is read.
+
+// Receipts are hundreds of kilobytes long and are read by hand: a schema looks at everything through
+// general machinery. What is not recognised is left to the schema, which says what is wrong. A test
+// holds this to the schema.
+
+/** Receipts of a block. */
+export const receiptsShape: AnswerShape<ReceiptAnswer[] | null> = {
+  safeParse: (json) => {
+    const receipts = listOf(json, readReceipt);
+    return receipts === null ? receiptsSchema.safeParse(json) : { success: true, data: receipts };
+  },
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Every member read, or `null` when one of them, or the list, is of another shape. */
+function listOf<T>(value: unknown, read: (member: unknown) => T | null): T[] | null {
+  if (!Array.isArray(value)) return null;
+  const found: T[] = [];
+  for (const member of value) {
+    const one = read(member);
+    if (one === null) return null;
+    found.push(one);
+  }
+  return found;
+}
+
+function isHash(value: unknown): value is string {
+  return typeof value === "string" && HASH.test(value);
+}
+
+function isWhole(value: unknown): value is string {
+  return typeof value === "string" && WHOLE.test(value);
+}
+
+function isHex(value: unknown): value is string {
+  return typeof value === "string" && value.length % 2 === 0 && value.startsWith("0x");
+}
+
+function isAddress(value: unknown): value is string {
+  return typeof value === "string" && ADDRESS.test(value);
+}
+
+function readReceipt(json: unknown): ReceiptAnswer | null {
+  if (!isObject(json)) return null;
+  const { transactionHash, blockHash, from, type, status, cumulativeGasUsed, gasUsed } = json;
+  const { effectiveGasPrice, logsBloom, logs: list } = json;
+  if (!isHash(transactionHash) || !isHash(blockHash) || !isAddress(from)) return null;
+  if (!isWhole(type) || !isWhole(cumulativeGasUsed) || !isWhole(gasUsed)) return null;
+  if (status !== "0x0" && status !== "0x1") return null;
+  if (typeof effectiveGasPrice !== "string" || !QUANTITY.test(effectiveGasPrice)) return null;
+  if (!isHex(logsBloom) || logsBloom.length !== 514) return null;
+  const logs = listOf(list, readLog);
+  if (logs === null) return null;
+  return {
+    transactionHash,
+    blockHash,
+    from,
+    type: Number(type),
+    status: Number(status),
+    cumulativeGasUsed: Number(cumulativeGasUsed),
+    gasUsed: Number(gasUsed),
+    effectiveGasPrice: BigInt(effectiveGasPrice),
+    logsBloom,
+    logs,
+  };
+}
+
+function readLog(json: unknown): LogAnswer | null {
+  if (!isObject(json)) return null;
+  const { address, topics, data, logIndex } = json;
+  if (!isAddress(address)) return null;
+  if (!Array.isArray(topics) || topics.length > 4 || !topics.every(isHash)) return null;
+  if (!isHex(data) || !isWhole(logIndex)) return null;
+  return { address, topics, data, logIndex: Number(logIndex) };
+}

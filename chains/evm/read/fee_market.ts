@@ -1,0 +1,113 @@
+/**
+ * Prices that blocks ask for gas now (EIP-1559), and those that a transaction offers.
+ *
+ * @module
+ */
+
+import { type Amount, toTokenUnits } from "../../../ledger/money/amount.ts";
+import { ChainUnavailable } from "../../chain.ts";
+import type { FeeEstimate } from "../../fees.ts";
+import { COIN_DECIMALS, envelopeTerms, weiAmount } from "../pay/envelope.ts";
+import { feeHistorySchema, quantitySchema } from "./answers.ts";
+import { type EvmSource, quantityOf, rpc } from "./source.ts";
+
+/** Blocks whose tips are looked at. */
+const BLOCKS = 10;
+/** Of the tips in a block, the one that half of its gas paid less than. */
+const MEDIAN = 50;
+/** Below this blocks are not sure to take a transaction, whatever few others paid: 0.01 gwei. */
+const LEAST_TIP = 10_000_000n;
+
+/** Prices of a unit of gas, wei. */
+export interface GasPrices {
+  /** Asked by the next block, and burnt. */
+  readonly base: bigint;
+  /** Offered on top of it. */
+  readonly tip: bigint;
+}
+
+/**
+ * Reads what the next block asks. Where nothing is burnt, as on BNB Smart Chain, the tip is the whole price,
+ * and at least what the node itself would offer.
+ *
+ * @throws {ChainUnavailable} when no node can be read
+ */
+export async function readGasPrices({ pool }: EvmSource, signal?: AbortSignal): Promise<GasPrices> {
+  return await pool.read(async (node, bound) => {
+    const call = { method: "eth_feeHistory", params: [quantityOf(BLOCKS), "latest", [MEDIAN]] };
+    const { baseFeePerGas, reward } = await rpc.ask(node, call, feeHistorySchema, bound);
+    const base = baseFeePerGas.at(-1) ?? 0n;
+    const tips = reward.flatMap(([tip]) => tip === undefined ? [] : [tip]).toSorted(compare);
+    const paid = tips[Math.floor(tips.length / 2)] ?? 0n;
+    const offered = base > 0n
+      ? LEAST_TIP
+      : await rpc.ask(node, { method: "eth_gasPrice", params: [] }, quantitySchema, bound);
+    return { base, tip: paid > offered ? paid : offered };
+  }, { signal });
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Prices that a transaction offers, wei for a unit of gas. */
+export interface Offer {
+  readonly maxFee: bigint;
+  readonly tip: bigint;
+}
+
+/**
+ * The offer that stays good while the base fee doubles, which takes six blocks at least. Where the cap is below
+ * that, it is as much as the cap allows.
+ *
+ * @param gas the most that the transaction may use
+ * @returns null where even what the next block asks is above the cap
+ */
+function offerWithin({ base, tip }: GasPrices, gas: bigint, feeCap: Amount): Offer | null {
+  const most = toTokenUnits(feeCap, COIN_DECIMALS) / gas;
+  if (base + tip > most) return null;
+  const wanted = 2n * base + tip;
+  return { maxFee: wanted < most ? wanted : most, tip };
+}
+
+/** Gas that a transaction is expected to use, and the most that it may. */
+export interface GasNeed {
+  readonly expected: bigint;
+  readonly limit: bigint;
+  /** See `EnvelopeFields.authorize`. */
+  readonly authorize?: string;
+}
+
+/** The estimate of a transaction with an offer. */
+export function feeOf(
+  { expected, limit, authorize }: GasNeed,
+  prices: GasPrices,
+  offer: Offer,
+): FeeEstimate {
+  const { maxFee, tip } = offer;
+  const terms = envelopeTerms({
+    gas: Number(limit),
+    maxFeePerGas: maxFee,
+    maxPriorityFeePerGas: tip,
+    ...(authorize === undefined ? {} : { authorize }),
+  });
+  const most = weiAmount(limit * maxFee);
+  const asked = prices.base + tip;
+  const price = asked < maxFee ? asked : maxFee;
+  return { fee: weiAmount(expected * price), limit: most, atMost: most, terms };
+}
+
+/**
+ * The estimate of a transaction at today's prices.
+ *
+ * @throws {ChainUnavailable} `above-cap` when what the next block asks is more than the cap
+ */
+export function pricedWithin(need: GasNeed, prices: GasPrices, feeCap: Amount): FeeEstimate {
+  const offer = offerWithin(prices, need.limit, feeCap);
+  if (offer !== null) return feeOf(need, prices, offer);
+  throw new ChainUnavailable(
+    "above-cap",
+    `Cannot estimate a transaction as it would cost more than the cap: ${need.limit} gas at ` +
+      `${prices.base + prices.tip} wei`,
+  );
+}

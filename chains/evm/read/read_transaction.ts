@@ -1,0 +1,144 @@
+/**
+ * Reads one transaction. A receipt alone proves nothing: the whole block that it names is read, whose
+ * receipts have to have its root, and the transaction is taken from there.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import {
+  ChainUnavailable,
+  type Checkpoint,
+  type Finality,
+  type TransactionLookup,
+} from "../../chain.ts";
+import type { SentBy } from "../../lane.ts";
+import type { ChainNode } from "../../nodes/node.ts";
+import { eventAddress } from "../address.ts";
+import { hashSchema, headOrNothingSchema, wholeSchema } from "./answers.ts";
+import { completeBlock } from "./read_range.ts";
+import { type EvmSource, headCall, requireHeight, rpc } from "./source.ts";
+
+/** 64 hexadecimal digits, with the prefix or, as some tools write them, without. */
+const TRANSACTION_ID = /^(?:0x)?([0-9a-f]{64})$/i;
+
+/** The spelling that nodes use, lower-case with `0x`; `null` for any other text. */
+export function evmTransactionId(text: string): string | null {
+  const digits = TRANSACTION_ID.exec(text)?.[1];
+  return digits === undefined ? null : `0x${digits.toLowerCase()}`;
+}
+
+/** Place of a transaction in a block, or null where it is in none. */
+const placeSchema = z.object({ transactionHash: hashSchema, blockNumber: wholeSchema }).nullable();
+/** A transaction that a node knows; in no block it has the block's hash null. */
+const knownSchema = z.object({
+  hash: hashSchema,
+  from: z.string(),
+  nonce: wholeSchema,
+  blockHash: hashSchema.nullish(),
+}).nullable();
+
+/** Rank of an answer by what it tells. */
+const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
+
+/**
+ * One transaction. A node that does not know it, or does not have its block, may lag: the others are asked.
+ *
+ * @param text 64 hex digits of either case, `0x` before them or not; anything else names none
+ * @param checkpoint block that the node which answers must have
+ * @throws {ChainUnavailable} when no node can be read, or one contradicts itself
+ */
+export async function readTransaction(
+  source: EvmSource,
+  text: string,
+  finality: Finality,
+  signal?: AbortSignal,
+  checkpoint?: Checkpoint,
+): Promise<TransactionLookup> {
+  const txid = evmTransactionId(text);
+  if (txid === null) return { kind: "missing", txid: text };
+  const { context } = source;
+  // a block's own reading counts what is ignored
+  const uncounted = {
+    ...source,
+    context: { ...context, ignored: { zeroValue: 0, otherContract: 0 } },
+  };
+  return await source.pool.read(
+    (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
+    {
+      signal,
+      checkpoint,
+      isEnough: (answer) => answer.kind === "found",
+      better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
+    },
+  );
+}
+
+async function readFromOne(
+  node: ChainNode,
+  txid: string,
+  finality: Finality,
+  source: EvmSource,
+  signal: AbortSignal,
+): Promise<TransactionLookup> {
+  const incomplete = (reason: string): TransactionLookup => ({ kind: "incomplete", txid, reason });
+  const call = { method: "eth_getTransactionReceipt", params: [txid] };
+  const place = await rpc.ask(node, call, placeSchema, signal);
+  if (place === null) {
+    const known = await knownTransaction(node, txid, signal);
+    return known === null ? { kind: "missing", txid } : incomplete("it is in no block yet");
+  }
+  requireOwn(place.transactionHash, txid, node);
+  const { blockNumber: height } = place;
+  if (finality === "solid" && (await source.finals.upTo(node, height, signal)).number < height) {
+    return { kind: "missing", txid };
+  }
+  const head = await rpc.ask(node, headCall(height), headOrNothingSchema, signal);
+  if (head === null) return incomplete("the node does not have its block");
+  requireHeight(head, height, node);
+  const answer = await completeBlock(node, head, finality, source, signal);
+  if (answer.kind !== "block") {
+    return incomplete(answer.kind === "incomplete" ? answer.reason : "its block is not there");
+  }
+  const { block } = answer;
+  const included = block.transactions.find((one) => one.txid === txid);
+  if (included === undefined) return incomplete(`block ${height} is without it by now`);
+  const transfers = block.transfers.filter((one) => one.txid === txid);
+  return { kind: "found", transaction: { ...included, height, time: block.time, transfers } };
+}
+
+async function knownTransaction(node: ChainNode, txid: string, signal: AbortSignal) {
+  const call = { method: "eth_getTransactionByHash", params: [txid] };
+  const known = await rpc.ask(node, call, knownSchema, signal);
+  if (known !== null) requireOwn(known.hash, txid, node);
+  return known;
+}
+
+/** @throws {ChainUnavailable} when a node answered with another transaction than it was asked for */
+function requireOwn(found: string, txid: string, node: ChainNode): void {
+  if (found === txid) return;
+  throw new ChainUnavailable(
+    "malformed",
+    `Cannot read transaction ${txid} as the node answered another one: ${node.label}`,
+  );
+}
+
+/**
+ * Sender and nonce of a transaction that is in a block; see `LanePort.sent`.
+ *
+ * @throws {ChainUnavailable} when no node can be read
+ */
+export async function readSender(
+  { pool }: EvmSource,
+  text: string,
+  signal?: AbortSignal,
+  checkpoint?: Checkpoint,
+): Promise<SentBy | null> {
+  const txid = evmTransactionId(text);
+  if (txid === null) return null;
+  return await pool.read(async (node, bound) => {
+    const known = await knownTransaction(node, txid, bound);
+    if (known === null || known.blockHash === null || known.blockHash === undefined) return null;
+    return { eventFrom: eventAddress(known.from), nonce: known.nonce };
+  }, { signal, checkpoint, isEnough: (found) => found !== null });
+}

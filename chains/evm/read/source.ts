@@ -1,0 +1,114 @@
+/**
+ * The nodes of a network with all that reading from them needs.
+ *
+ * @module
+ */
+
+import { ChainUnavailable } from "../../chain.ts";
+import type { ChainNode } from "../../nodes/node.ts";
+import { JsonRpc, type RpcCall } from "../../nodes/json_rpc.ts";
+import { CallFailed, WrongChainNode } from "../../nodes/node_failures.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { type HeadAnswer, headOrNothingSchema, wholeSchema } from "./answers.ts";
+import type { ParseContext } from "./parse_block.ts";
+import { EVM_DIALECT } from "./rpc_errors.ts";
+
+/** Asks nodes in Ethereum's dialect. */
+export const rpc = new JsonRpc(EVM_DIALECT);
+
+/** Name of a block for which a node has its newest final one. */
+export const FINAL_TAG = "finalized";
+
+/** A quantity as nodes take it. */
+export function quantityOf(value: number | bigint): string {
+  return `0x${value.toString(16)}`;
+}
+
+/** A call for a block's head, by its height or the name of a view. */
+export function headCall(block: number | "latest" | typeof FINAL_TAG): RpcCall {
+  const name = typeof block === "number" ? quantityOf(block) : block;
+  return { method: "eth_getBlockByNumber", params: [name, false] };
+}
+
+/**
+ * The newest final block of a node. Final is what the node says is: a number of blocks on top of
+ * another proves nothing.
+ *
+ * @throws {ChainUnavailable} `malformed` where the node does not say it
+ */
+export async function finalHead(node: ChainNode, signal?: AbortSignal): Promise<HeadAnswer> {
+  const call = headCall(FINAL_TAG);
+  const unsaid = (why: string) =>
+    new CallFailed(
+      "malformed",
+      `Cannot tell what is final as the node does not say it: ${node.label} ${why}`,
+      `${call.method} ${FINAL_TAG}`,
+      true,
+    );
+  try {
+    const head = await rpc.ask(node, call, headOrNothingSchema, signal);
+    if (head !== null) return head;
+  } catch (error) {
+    if (error instanceof CallFailed) throw unsaid(error.message);
+    throw error;
+  }
+  throw unsaid("it has no final block");
+}
+
+/** The newest final block that each node has named, so that what is below is not asked again. */
+export class FinalBlocks {
+  readonly #known = new WeakMap<ChainNode, HeadAnswer>();
+
+  /** Records what a node said. */
+  record(node: ChainNode, head: HeadAnswer): void {
+    const known = this.#known.get(node);
+    if (known === undefined || head.number >= known.number) this.#known.set(node, head);
+  }
+
+  /**
+   * The newest final block of a node, asked anew where the known one is below a height.
+   *
+   * @throws {ChainUnavailable} see {@linkcode finalHead}
+   */
+  async upTo(node: ChainNode, height: number, signal?: AbortSignal): Promise<HeadAnswer> {
+    const known = this.#known.get(node);
+    if (known !== undefined && known.number >= height) return known;
+    const head = await finalHead(node, signal);
+    this.record(node, head);
+    return head;
+  }
+}
+
+/** See the module. */
+export interface EvmSource {
+  readonly pool: NodePool;
+  readonly finals: FinalBlocks;
+  readonly context: ParseContext;
+}
+
+/**
+ * Makes sure that a node is of the chain with a number.
+ *
+ * @throws {WrongChainNode} when it is of another
+ * @throws {ChainUnavailable} when it does not answer
+ */
+export async function requireChainId(
+  node: ChainNode,
+  expected: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const found = await rpc.ask(node, { method: "eth_chainId", params: [] }, wholeSchema, signal);
+  if (found === expected) return;
+  throw new WrongChainNode(
+    `Cannot use a node as it is of another chain (number ${found}, not ${expected}): ${node.label}`,
+  );
+}
+
+/** @throws {ChainUnavailable} when a node answered with another block than it was asked for */
+export function requireHeight({ number }: HeadAnswer, height: number, node: ChainNode): void {
+  if (number === height) return;
+  throw new ChainUnavailable(
+    "malformed",
+    `Cannot read block ${height} as the node answered block ${number}: ${node.label}`,
+  );
+}
