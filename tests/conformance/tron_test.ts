@@ -9,7 +9,13 @@ import { networkKeys, publicAddresses, signingKey } from "../../chains/wallet/ne
 import { formatAmount, toTokenUnits } from "../../ledger/money/amount.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { needs } from "../support/permissions.ts";
-import { chainConformance, type ChainHarness, type Payment, type Trouble } from "./chain.ts";
+import {
+  chainConformance,
+  type ChainHarness,
+  type Kind,
+  type Payment,
+  type Trouble,
+} from "./chain.ts";
 
 const NETWORK = "TRX";
 const SPACING_MS = 3_000;
@@ -29,6 +35,9 @@ const FAULTS: Readonly<Record<Trouble, Record<string, unknown>>> = {
   "rate-limited": { path: "*", kind: "busy-429" },
   "server-error": { path: "*", kind: "error-500" },
 };
+
+/** What the suite expects of the chain. */
+const TRON: Kind = { life: "expires", skips: false, coin: ["10", "0.000001"] };
 
 const sentSchema = z.object({ txid: z.string() });
 
@@ -148,6 +157,6 @@ async function tronHarness(): Promise<ChainHarness> {
   };
 }
 
-chainConformance("TRON adapter", tronHarness, {
+chainConformance("TRON adapter", tronHarness, TRON, {
   ignore: needs({ net: true, read: true, write: true }),
 });
