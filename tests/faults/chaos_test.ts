@@ -13,6 +13,7 @@ Deno.test({
     const told = [`seed ${seed}`];
     try {
       const { faults, figures } = await runChainSoak({
+        network: "TRX",
         seed,
         deposits: 60,
         payouts: 30,

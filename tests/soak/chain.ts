@@ -36,8 +36,8 @@ export async function run(args: readonly string[]): Promise<number> {
   return faults.length === 0 ? 0 : 1;
 }
 
-function commandOf({ seed, deposits, payouts, kills }: ChainSoakOptions): string {
-  return `deno task soak chain --seed ${seed} --deposits ${deposits} --payouts ${payouts} --kills ${kills}`;
+function commandOf({ network, seed, deposits, payouts, kills }: ChainSoakOptions): string {
+  return `deno task soak chain --network ${network} --seed ${seed} --deposits ${deposits} --payouts ${payouts} --kills ${kills}`;
 }
 
 function print(text: string): void {

@@ -108,8 +108,8 @@ async function readList<S extends z.ZodType>(
   }
 }
 
-async function balanceOf({ service }: SoakWorld, merchant: SoakMerchant) {
-  const path = "/api/balance?currency=USDT&network=TRX";
+async function balanceOf({ service, options }: SoakWorld, merchant: SoakMerchant) {
+  const path = `/api/balance?currency=USDT&network=${options.network}`;
   return expectBody(
     z.object({ available: z.string(), pending: z.string() }),
     await ask(service, "GET", path, undefined, merchant.apiKey),
@@ -118,8 +118,8 @@ async function balanceOf({ service }: SoakWorld, merchant: SoakMerchant) {
 }
 
 /** Addresses that only the service can pay from. */
-async function housesOf({ service, addresses }: SoakWorld): Promise<ReadonlySet<string>> {
+async function housesOf({ service, addresses, options }: SoakWorld): Promise<ReadonlySet<string>> {
   const [wallet] = await service.sql<{ hot_wallet: string }[]>`
-    SELECT hot_wallet FROM hub.wallet WHERE network = 'TRX'`;
+    SELECT hot_wallet FROM hub.wallet WHERE network = ${options.network}`;
   return new Set([wallet?.hot_wallet ?? "", ...addresses.map(({ address }) => address)]);
 }

@@ -134,7 +134,7 @@ async function untilBack(chain: ChainProcess): Promise<void> {
 const Created = z.object({ withdrawalId: z.string() });
 
 async function withdraw(
-  { service }: SoakWorld,
+  { service, options: { network } }: SoakWorld,
   merchant: SoakMerchant,
   wanted: {
     readonly referenceId: string;
@@ -142,7 +142,7 @@ async function withdraw(
     readonly destination: string;
   },
 ): Promise<string> {
-  const body = { ...wanted, currency: "USDT", network: "TRX" };
+  const body = { ...wanted, currency: "USDT", network };
   for (;;) {
     const answer = await ask(service, "POST", "/api/withdrawals", body, merchant.apiKey);
     const created = Created.safeParse(answer.body);

@@ -1,9 +1,13 @@
 import { parseArgs } from "node:util";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 /** Settings of a chain soak. */
 export interface ChainSoakOptions {
   /** Amounts, troubles and their moments are drawn from it. */
   readonly seed: number;
+  /** The network whose development chain it is; every other one is left alone. */
+  readonly network: Network;
   /** Addresses that are issued and paid to; some are paid more than once. */
   readonly deposits: number;
   readonly payouts: number;
@@ -39,6 +43,7 @@ deno task soak chain --node public [options]: far behind a node with a limit per
   --per-second n      calls that the node answers, default 15
   --suspend n         seconds of silence after more, default 30
   --calls-per-second n  that the service is set to, default 12
+  --network name      one of ${SERVED_NETWORKS.join(", ")}; default TRX
   --seed n            repeats a run; drawn and printed when left out
   --deposits n        default 10000, each to an address of its own
   --payouts n         default 5000
@@ -84,6 +89,7 @@ export function parseOptions(args: readonly string[]): ChainSoakOptions {
     args: [...args],
     options: {
       "seed": { type: "string" },
+      "network": { type: "string", default: "TRX" },
       "deposits": { type: "string", default: "10000" },
       "payouts": { type: "string", default: "5000" },
       "kills": { type: "string", default: "10" },
@@ -93,6 +99,7 @@ export function parseOptions(args: readonly string[]): ChainSoakOptions {
   });
   return {
     seed: values.seed === undefined ? Date.now() % 1_000_000 : count("--seed", values.seed),
+    network: networkOf(values.network),
     deposits: count("--deposits", values.deposits),
     payouts: count("--payouts", values.payouts),
     kills: count("--kills", values.kills),
@@ -103,6 +110,12 @@ export function parseOptions(args: readonly string[]): ChainSoakOptions {
     blockMs: 250,
     peaceMs: 300_000,
   };
+}
+
+function networkOf(name: string): Network {
+  const network = SERVED_NETWORKS.find((served) => served === name);
+  if (network !== undefined) return network;
+  throw new TypeError(`Cannot use --network as no family serves it: ${name}`);
 }
 
 function count(name: string, text: string): number {

@@ -19,7 +19,7 @@ export async function untilPeace(world: SoakWorld, note: (text: string) => void)
   }
   for (let look = 0;; look++) {
     const left = await leftOver(world).catch((error: unknown) => [`no answer: ${error}`]);
-    const unread = told.head - await scannedUpTo(world.service.sql).catch(() => 0);
+    const unread = told.head - await scannedUpTo(world).catch(() => 0);
     if (left.length === 0 && unread <= 0) return;
     if (left.length > 0) told = await world.chain.info();
     else left.push(`${unread} blocks unread`);
@@ -46,8 +46,8 @@ async function leftOver({ service, merchants }: SoakWorld): Promise<string[]> {
   return rows.map(({ what, count }) => `${count} ${what}`);
 }
 
-async function scannedUpTo(sql: SoakWorld["service"]["sql"]): Promise<number> {
+async function scannedUpTo({ service: { sql }, options }: SoakWorld): Promise<number> {
   const [cursor] = await sql<{ height: string }[]>`
-    SELECT height FROM hub.cursor WHERE network = 'TRX' AND view = 'solid'`;
+    SELECT height FROM hub.cursor WHERE network = ${options.network} AND view = 'solid'`;
   return Number(cursor?.height ?? 0);
 }

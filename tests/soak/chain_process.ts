@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { freePort } from "../../app/postgres/free_port.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { eventually, send } from "../faults/support/client.ts";
 import { START_MS } from "../support/service.ts";
 
@@ -29,6 +30,7 @@ export interface ChainProcess extends AsyncDisposable {
 
 /** Starts a chain. */
 export async function startChain(
+  network: Network,
   pace: { readonly blockMs: number; readonly solidLag: number },
 ): Promise<ChainProcess> {
   const folder = await Deno.makeTempDir({ prefix: "engine-soak-chain-" });
@@ -43,7 +45,7 @@ export async function startChain(
         "--allow-read",
         "--allow-write",
         ENTRY,
-        ...["--network", "TRX", "--port", String(port), "--data", folder],
+        ...["--network", network, "--port", String(port), "--data", folder],
         ...["--block-ms", String(pace.blockMs), "--solid-lag", String(pace.solidLag)],
       ],
       stdin: "null",

@@ -5,10 +5,12 @@ const ENTRY = fileURLToPath(new URL("../../app/commands/reconcile.ts", import.me
 const BOUND_MS = 600_000;
 
 /** Findings of `deno task reconcile` beside the running service, as sentences. */
-export async function reconcileWith({ service, chain }: SoakWorld): Promise<readonly string[]> {
+export async function reconcileWith(
+  { service, chain, options }: SoakWorld,
+): Promise<readonly string[]> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--allow-all", ENTRY],
-    env: { DATA_DIR: service.dataDir, TRX_NODE_URLS: chain.url, NO_COLOR: "1" },
+    env: { DATA_DIR: service.dataDir, [`${options.network}_NODE_URLS`]: chain.url, NO_COLOR: "1" },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

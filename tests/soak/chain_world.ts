@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { PROFILES } from "../../chains/profiles.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { ask, eventually, expectBody } from "../faults/support/client.ts";
 import { seeded } from "../faults/support/seeded.ts";
 import { type Service, withService } from "../support/service.ts";
@@ -54,12 +56,15 @@ export async function withWorld<T>(
   options: ChainSoakOptions,
   body: (world: SoakWorld) => Promise<T>,
 ): Promise<T> {
-  await using chain = await startChain({ blockMs: options.blockMs, solidLag: SOLID_LAG });
+  await using chain = await startChain(options.network, {
+    blockMs: options.blockMs,
+    solidLag: SOLID_LAG,
+  });
   await using receiver = openSoakReceiver();
-  const env = { TRX_NODE_URLS: chain.url, DEV_CHAIN_BLOCK_MS: "1000" };
+  const env = { [`${options.network}_NODE_URLS`]: chain.url, DEV_CHAIN_BLOCK_MS: "1000" };
   return await withService(async (service) => {
     await service.start();
-    await fundHotWallet(service, chain);
+    await fundHotWallet(service, chain, options.network);
     const world: SoakWorld = {
       options,
       service,
@@ -83,7 +88,7 @@ export async function issueAddress(
   merchant: SoakMerchant,
   identifier: string,
 ): Promise<IssuedAddress> {
-  const body = { network: "TRX", identifier, referenceId: identifier };
+  const body = { network: world.options.network, identifier, referenceId: identifier };
   const answer = await ask(
     world.service,
     "POST",
@@ -98,13 +103,17 @@ export async function issueAddress(
 }
 
 /** Far more coin than thousands of payouts burn: running dry is another test's matter. */
-async function fundHotWallet(service: Service, chain: ChainProcess): Promise<void> {
+async function fundHotWallet(
+  service: Service,
+  chain: ChainProcess,
+  network: Network,
+): Promise<void> {
   const [wallet] = await service.sql<{ hot_wallet: string }[]>`
-    SELECT hot_wallet FROM hub.wallet WHERE network = 'TRX'`;
+    SELECT hot_wallet FROM hub.wallet WHERE network = ${network}`;
   await chain.control("/dev/transfer", {
     to: wallet?.hot_wallet,
     amount: "5000000",
-    currency: "TRX",
+    currency: PROFILES[network].coin.symbol,
   });
 }
 

@@ -31,7 +31,7 @@ export async function runPublicNode(
   options: PublicNodeOptions,
   note: (text: string) => void,
 ): Promise<CaughtUp> {
-  await using chain = await startChain({ blockMs: BLOCK_MS, solidLag: SOLID_LAG });
+  await using chain = await startChain("TRX", { blockMs: BLOCK_MS, solidLag: SOLID_LAG });
   const env = {
     TRX_NODE_URLS: chain.url,
     TRX_CALLS_PER_SECOND: String(options.callsPerSecond),
