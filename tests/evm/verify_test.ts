@@ -11,6 +11,8 @@ const test = testNeeding({ net: true });
 const FIRST = composeBlock(0, [], { hash: PROFILES.ETH.identity as `0x${string}` });
 const FINAL = composeBlock(90, [{ logs: [transferLog(USDT, USDT, 5n)] }, {}]);
 
+const EMPTY = composeBlock(90, []);
+
 const SYMBOL = `0x${"20".padStart(64, "0")}${"4".padStart(64, "0")}${"55534454".padEnd(64, "0")}`;
 
 /** A node with all that is needed. */
@@ -90,6 +92,12 @@ const LACKS: readonly (readonly [string, Record<string, Script>, 0 | 1, RegExp])
     { eth_getBlockReceipts: () => FINAL.receipts.map((one) => ({ ...one, logs: [] })) },
     1,
     /MISSING +receipts of a block by its hash +its receipts have the root/,
+  ],
+  [
+    "an empty block, which proves nothing",
+    { eth_getBlockByNumber: ([name]) => name === "0x0" ? FIRST.head : EMPTY.head },
+    0,
+    /- +receipts of a block by its hash +block 90 is empty/,
   ],
   [
     "receipts one by one only",

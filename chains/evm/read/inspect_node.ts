@@ -152,6 +152,12 @@ async function blocksOf(
   });
   const receipts = await answered("receipts of a block by its hash", "bad", async () => {
     const head = await finalHead(node, signal);
+    if (head.transactions.length === 0) {
+      return {
+        verdict: "note",
+        found: `block ${head.number} is empty and proves nothing: look again`,
+      };
+    }
     const answer = await completeBlock(node, head, "solid", source, signal);
     if (answer.kind !== "block") {
       return bad(answer.kind === "incomplete" ? answer.reason : "the block is not there");
