@@ -87,7 +87,7 @@ export interface ChainHarness extends AsyncDisposable {
   trouble(trouble: Trouble, times: number): Promise<void>;
 }
 
-/** What is expected of a chain's kind. Rules that do not concern it are left out, not passed by. */
+/** Expectations of a chain's kind. Rules that do not concern it are left out, not passed by. */
 export interface Kind {
   /** The way in which a transaction ends that is in no block, see `Life` of the port. */
   readonly life: Life["kind"];

@@ -35,7 +35,7 @@ const FAULTS: Readonly<Record<Trouble, Record<string, unknown>>> = {
   "server-error": { path: "*", kind: "error-500" },
 };
 
-/** What every such network has in common. */
+/** Common to every such network. */
 const KIND: Kind = { life: "nonce", skips: false, coin: ["10", "0.000001"] };
 
 const sentSchema = z.object({ txid: z.string() });

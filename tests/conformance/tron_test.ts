@@ -36,7 +36,7 @@ const FAULTS: Readonly<Record<Trouble, Record<string, unknown>>> = {
   "server-error": { path: "*", kind: "error-500" },
 };
 
-/** What the suite expects of the chain. */
+/** Expectations of the suite. */
 const TRON: Kind = { life: "expires", skips: false, coin: ["10", "0.000001"] };
 
 const sentSchema = z.object({ txid: z.string() });

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { getCreate2Address, id, keccak256 } from "ethers";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { creationData, delegateOf, DEPLOYER } from "../../chains/evm/pay/sweep_delegate.ts";
 import type { Movement } from "../../chains/fees.ts";
@@ -12,6 +11,7 @@ const test = testNeeding({ net: true, run: true, read: true, env: true });
 
 test("the delegate's code is that of its source, and its address follows from it", async () => {
   const { compile } = await import("./support/tokens.ts");
+  const { getCreate2Address, keccak256 } = await import("ethers");
   const source = await Deno.readTextFile(
     new URL("../../chains/evm/pay/sweep_delegate.sol", import.meta.url),
   );
@@ -104,6 +104,7 @@ rule("nobody but the hot wallet sweeps, and nothing goes anywhere else", async (
   await chain.broadcast(signed);
   await rig.anvil.mine(3);
   const [{ from } = { from: "" }] = movements;
+  const { id } = await import("ethers");
   const give = `${id("give(address,uint256)").slice(0, 10)}${
     rig.usdt.slice(2).toLowerCase().padStart(64, "0")
   }${"1".padStart(64, "0")}`;

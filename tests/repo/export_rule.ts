@@ -14,7 +14,8 @@ const EXAMPLES = /^(client|examples)\//;
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "actors/merchant/refusal.ts REFUSAL_CODES": "every refusal has its table",
   "api/http/key_ring.ts KEY_PATTERN": "the shape of a key, for secret scanners",
-  "chains/evm/pay/sweep_delegate.ts creationData": "the contract's code, to be compared with its source",
+  "chains/evm/pay/sweep_delegate.ts creationData":
+    "the contract's code, to be compared with its source",
   "devchain/signature.ts recoverAddress": "what the faster search for a signer has to find",
   "webhooks/secret_box.ts sealedWith": "which key a kept secret is under",
 };
