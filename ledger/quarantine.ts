@@ -84,8 +84,9 @@ export async function retryQuarantined(
   audit: Omit<AuditRow, "before" | "after">,
 ): Promise<QuarantineOutcome> {
   return await sql.begin(async (tx) => {
-    const reason = await lockQuarantined(tx, key);
-    if (reason === null) return "not_found";
+    const held = await lockQuarantined(tx, key);
+    if (held === null) return "not_found";
+    const { reason } = held;
     if (!/^(bug|unreadable):/.test(reason)) return "not_so";
     await tx`UPDATE book.inbox i SET quarantine = NULL WHERE ${named(tx, key)}`;
     await writeBookAudit(tx, { ...audit, before: { reason }, after: null });
@@ -109,9 +110,10 @@ export async function acknowledgeQuarantined(
   audit: Omit<AuditRow, "before" | "after">,
 ): Promise<QuarantineOutcome> {
   return await sql.begin(async (tx) => {
-    const reason = await lockQuarantined(tx, key);
-    if (reason === null) return "not_found";
-    if (!canBeAcknowledged(reason, key.phase)) return "not_so";
+    const held = await lockQuarantined(tx, key);
+    if (held === null) return "not_found";
+    const { reason } = held;
+    if (!canBeAcknowledged(held, key.phase)) return "not_so";
     if (reason.startsWith("unexpected:") && await isOpenPayout(tx, key)) return "needs_verdict";
     const reasons = `acknowledged: ${remark}; ${reason}`.slice(0, 1_000);
     await tx`
@@ -122,8 +124,8 @@ export async function acknowledgeQuarantined(
 }
 
 /** True where nothing is left to be booked: what came in on another network never is. */
-function canBeAcknowledged(reason: string, phase: InboxKey["phase"]): boolean {
-  if (reason.startsWith("misdirected:")) return true;
+function canBeAcknowledged({ reason, isMisdirected }: Held, phase: InboxKey["phase"]): boolean {
+  if (isMisdirected) return true;
   return /^(bug|unreadable|unexpected):/.test(reason) && !MONEY_IN.has(phase);
 }
 
@@ -137,11 +139,18 @@ async function isOpenPayout(sql: AnySql, key: InboxKey): Promise<boolean> {
   return row?.open === true;
 }
 
-async function lockQuarantined(sql: AnySql, key: InboxKey): Promise<string | null> {
-  const [row] = await sql<{ quarantine: string }[]>`
-    SELECT i.quarantine FROM book.inbox i
+/** A row that is held by its lock. */
+interface Held {
+  readonly reason: string;
+  /** True where it came in on another network than its address was issued on, to a lost address too. */
+  readonly isMisdirected: boolean;
+}
+
+async function lockQuarantined(sql: AnySql, key: InboxKey): Promise<Held | null> {
+  const [row] = await sql<Held[]>`
+    SELECT i.quarantine AS reason, i.data ? 'issuedOn' AS "isMisdirected" FROM book.inbox i
     WHERE ${named(sql, key)} AND i.consumed_at IS NULL AND i.quarantine IS NOT NULL FOR UPDATE`;
-  return row?.quarantine ?? null;
+  return row ?? null;
 }
 
 function named(sql: AnySql, { merchantId, network, txid, logIndex, phase }: InboxKey): Fragment {

@@ -7,6 +7,7 @@
 import type { Block, Chain } from "../../chains/chain.ts";
 import { networksAlike } from "../../chains/profiles.ts";
 import { textKey } from "../../chains/text_key.ts";
+import { findAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import {
@@ -30,10 +31,12 @@ export async function quarantineMisdirected(
   const receivers = new Set(blocks.flatMap(({ transfers }) => transfers.map((one) => one.eventTo)));
   const owners = await findIssuedElsewhere(sql, others, Array.from(receivers, textKey));
   if (owners.size === 0) return;
+  // what is watched here is this network's own, whatever else has its text
+  const own = await findAddresses(sql, network, Array.from(owners.keys(), textKey));
   const found = blocks.flatMap(({ height, hash, transfers }) =>
     transfers.flatMap(({ eventFrom, eventTo, ...transfer }): MisdirectedTransfer[] => {
       const owner = owners.get(eventTo);
-      if (owner === undefined) return [];
+      if (owner === undefined || own.has(eventTo)) return [];
       const { address: to, merchantId, addressId, issuedOn } = owner;
       const ends = { from: addressOf(eventFrom), to };
       return [{ ...transfer, ...ends, height, hash, merchantId, addressId, issuedOn }];

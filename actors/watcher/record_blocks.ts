@@ -29,7 +29,6 @@ import {
 } from "../../ledger/watcher/record_outcomes.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
-
 import { quarantineMisdirected } from "./misdirected_transfers.ts";
 import { outcomesOf, type Shown } from "./outcomes_of.ts";
 

@@ -215,7 +215,9 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
       sql`
       SELECT ${bookedNowhere(sql)}
       FROM (SELECT * FROM book.inbox WHERE ${within(sql, "merchant_id", slice)}) i
-      WHERE i.phase = 'solid' AND i.consumed_at IS NOT NULL AND i.merchant_id <> ${LOST_ACCOUNT} AND NOT EXISTS (
+      WHERE i.phase = 'solid' AND i.consumed_at IS NOT NULL AND i.merchant_id <> ${LOST_ACCOUNT}
+        -- what came in on another network than its address was issued on is never booked there
+        AND NOT i.data ? 'issuedOn' AND NOT EXISTS (
         SELECT FROM book.deposit d WHERE d.merchant_id = i.merchant_id AND d.network = i.network AND d.txid = i.txid
           AND d.log_index IN (i.log_index, -1))`,
   },
@@ -230,6 +232,7 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
       FROM book.inbox i
       LEFT JOIN book.deposit d ON d.network = i.network AND d.txid = i.txid AND d.log_index IN (i.log_index, -1)
       WHERE i.merchant_id = ${LOST_ACCOUNT} AND i.phase = 'solid' AND i.consumed_at IS NOT NULL AND d.id IS NULL
+        AND NOT i.data ? 'issuedOn'
       UNION ALL
       SELECT format('%s of %s on %s', d.id, d.merchant_id, d.network),
         format('stands for %s, which paid %s', d.txid, min(i.merchant_id))

@@ -9,7 +9,8 @@ import {
   listQuarantine,
   retryQuarantined,
 } from "../../ledger/quarantine.ts";
-import { amount } from "../support/books.ts";
+import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
+import { amount, booksFaults } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -92,9 +93,38 @@ test("a transfer to an address that was issued on another network is set aside o
   );
   assertEquals(await acknowledgeQuarantined(sql, key, "sent back by hand", AUDIT), "done");
   assertEquals((await listQuarantine(sql, {}, { page: 1, limit: 9 })).total, 0);
+  // dealt with by hand, it is no difference of the books
+  assertEquals(await booksFaults(sql), []);
   // it is read again after a rescan, and is not set aside a second time
   await recordBlocks(sql, chain, [blockOf(1)], "solid");
   assertEquals((await listQuarantine(sql, {}, { page: 1, limit: 9 })).total, 0);
+});
+
+test("a transfer to a network's own address is its deposit, also where another network has issued the same text", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const of = { merchantId: "mer_1", walletIndex: 0, address: OF_BNB } as const;
+  await watchAddresses(sql, [
+    { ...of, network: "ETH", addressId: "adr_1" },
+    { ...of, network: "BNB", addressId: "adr_2" },
+  ]);
+  await recordBlocks(sql, paperChain("BNB"), [blockOf(1)], "solid");
+  const rows = await sql`SELECT quarantine FROM book.inbox WHERE phase = 'solid'`;
+  assertEquals(rows.map(({ quarantine }) => quarantine), [null]);
+});
+
+test("a transfer to a lost address of another network is taken off the list by hand, and is no difference then", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lost = { merchantId: LOST_ACCOUNT, addressId: "adr_1", walletIndex: 0 };
+  await watchAddresses(sql, [{ ...lost, address: OF_ETH, network: "ETH" }]);
+  await recordBlocks(sql, paperChain("BNB"), [blockOf(1)], "solid");
+  const [row] = (await listQuarantine(sql, {}, { page: 1, limit: 9 })).rows;
+  if (row === undefined) throw new Error("no row");
+  const { merchantId, network, txid, logIndex, phase } = row;
+  const key = { merchantId, network, txid, logIndex, phase };
+  assertEquals(await acknowledgeQuarantined(sql, key, "sent back", AUDIT), "done");
+  assertEquals(await booksFaults(sql), []);
 });
 
 Deno.test("only networks whose addresses look alike are looked through for a mistaken one", () => {
