@@ -63,8 +63,23 @@ export async function viewHead(watched: Watched, signal: AbortSignal): Promise<v
   await readNew(watched, solid, newest, signal);
   // at once: until it is seen anew, what is still in a block would be sent again
   if (memory.head === null) await readNew(watched, solid, newest, signal);
+  await takeFarMarksBack(watched, newest);
   await memory.unreadable.passed(sql, "head", solid.height);
   await readPassed(watched, signal);
+}
+
+/**
+ * Takes marks back above the newest block now and then, whichever service made them: one whose node told of
+ * blocks far ahead may be gone, and no other would ever see those blocks vanish.
+ */
+async function takeFarMarksBack(
+  { sql, chain: { network }, memory }: Watched,
+  newest: BlockRef,
+): Promise<void> {
+  const now = memory.monotonic();
+  if (now - memory.farMarksAt < SHORTER_MS) return;
+  await unmarkSeen(sql, network, Math.max(newest.height, memory.head?.height ?? 0));
+  memory.farMarksAt = now;
 }
 
 /** Reads the blocks after the last one that was seen. */

@@ -159,6 +159,8 @@ export class ScanMemory {
   head: SeenBlock | null = null;
   /** Begin (monotonic clock) of nodes saying that the chain is shorter than what the head has seen; null: they do not. */
   headAboveSince: number | null = null;
+  /** Time of the monotonic clock at which marks above the newest block were last taken back. */
+  farMarksAt = -Infinity;
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(chain: ScannedChain, readonly monotonic: () => number) {

@@ -240,3 +240,27 @@ test("of two services one that has left a branch takes marks back, and one that 
   await other.headView.receive(tick);
   assertEquals(await toBeSent(sql), [OURS]);
 });
+
+test("a mark of blocks far ahead that a service left behind which is gone holds nothing back on the others", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSigned(sql);
+  const honest = await forked(sql);
+  const gone = await forked(sql);
+  const far = sparseBlock(1_000_000, 999_999, {
+    hash: "far",
+    parentHash: "farther",
+    transactions: [{ txid: OURS, success: true, failure: null, fee: ZERO }],
+  });
+  gone.blocks = [blockOf("a", 10), far];
+  await (await gone.open()).headView.receive(tick);
+  assertEquals(await toBeSent(sql), []);
+  // the other one has begun before, and sees nothing but honest blocks
+  const { headView } = honest;
+  for (let height = 11; height < 14; height++) {
+    honest.blocks = [...honest.blocks, blockOf("a", height)];
+    honest.clock += 61_000;
+    await headView.receive(tick);
+  }
+  assertEquals(await toBeSent(sql), [OURS]);
+});
