@@ -46,7 +46,12 @@ export interface Intent {
    * Nonces of its transactions that blocks show as used, none of which has paid it. A claim: the signer looks
    * for each among its own signatures.
    */
-  readonly usedNonces: readonly { readonly nonce: number; readonly txid: string }[];
+  readonly usedNonces: readonly {
+    readonly nonce: number;
+    readonly txid: string;
+    /** A transaction that the service did not sign has it, and an administrator has adopted that. */
+    readonly isForeign?: boolean;
+  }[];
 }
 
 /** Source of the signer's intents. */

@@ -1293,6 +1293,12 @@ export type WaitingTransfer = {
   attempts: number;
   txid: string | null;
   expiresAt: Timestamp | null;
+  /** Its number among its wallet's transactions; null: it has none */
+  nonce: number | null;
+  /** The newest block that shows it, not final yet */
+  seenHeight: number | null;
+  /** All of its transactions that may still be in a block, oldest first */
+  txids: string[];
   createdAt: Timestamp;
 };
 
@@ -2356,6 +2362,30 @@ export interface Operations {
       costs: TransferCost[];
       /** Null at the end */
       next: string | null;
+    };
+  };
+  /** Adopt a transaction of the hot wallet that the service did not sign */
+  "POST /api/admin/treasury/adopt": {
+    body: {
+      network: NetworkSymbol;
+      txid: string;
+      reason: string;
+    };
+    answer: {
+      success: true;
+      /** The number that it has taken */
+      nonce: number;
+    };
+  };
+  /** Take a signed transfer out of use before a block shows it */
+  "POST /api/admin/treasury/cancel": {
+    body: {
+      /** Of the withdrawal, or of the transfer */
+      id: string;
+      reason: string;
+    };
+    answer: {
+      success: true;
     };
   };
   /** Settle a sweep that succeeded without the intended transfer */

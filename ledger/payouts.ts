@@ -2,7 +2,7 @@ import type { Sql } from "./database/connect.ts";
 import type { Network, OutgoingAsset } from "./money/pair.ts";
 import type { OutgoingRow } from "./rows.ts";
 import { shape } from "./shape.ts";
-import { amount, integer, orNull, type RowOf, text, time } from "./table.ts";
+import { amount, bigint, integer, orNull, type RowOf, text, texts, time } from "./table.ts";
 
 /** The transaction that a deposit booked by hand names. */
 export interface NamedTransaction {
@@ -64,6 +64,12 @@ const waitingTransfer = shape({
   /** Of the transaction that is under way, the newest where there are several. */
   txid: orNull(text()),
   expiresAt: orNull(time()),
+  /** The number that is promised to it; null: none is, or its chain counts none. */
+  nonce: orNull(bigint()),
+  /** The newest block that shows it and may still vanish. */
+  seenHeight: orNull(bigint()),
+  /** Ids of all its transactions that may still be in a block, oldest first. */
+  txids: texts(),
   createdAt: time(),
 });
 /** An own transfer that waits for its signature or for its block. */
@@ -77,7 +83,8 @@ export async function listOutgoing(
   return waitingTransfer.all(
     await sql`
     SELECT o.id, o.merchant_id, o.kind, o.payment_id, o.network, o.currency, o.amount, o.destination,
-      o.status, o.reason, o.attempts, a.txid, a.expires_at, o.created_at
+      o.status, o.reason, o.attempts, a.txid, a.expires_at, o.nonce, l.seen_height,
+      coalesce(l.txids, '{}') AS txids, o.created_at
     FROM (SELECT network FROM hub.wallet) w
     CROSS JOIN (VALUES ('queued'), ('signed')) s(status)
     CROSS JOIN LATERAL (
@@ -88,6 +95,9 @@ export async function listOutgoing(
       SELECT * FROM book.attempt t
       WHERE t.outgoing_id = o.id AND t.merchant_id = o.merchant_id AND t.outcome IS NULL
       ORDER BY t.number DESC LIMIT 1) a ON true
+    LEFT JOIN LATERAL (
+      SELECT max(t.seen_height) AS seen_height, array_agg(t.txid ORDER BY t.number) AS txids FROM book.attempt t
+      WHERE t.outgoing_id = o.id AND t.merchant_id = o.merchant_id AND t.outcome IS NULL) l ON true
     ORDER BY o.id`,
   );
 }

@@ -177,6 +177,8 @@ CREATE TRIGGER attempt_is_never_deleted BEFORE DELETE ON book.attempt FOR EACH R
 CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON book.attempt FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE CONSTRAINT TRIGGER attempt_is_stored_whole AFTER INSERT ON book.attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.intents > 1)) EXECUTE FUNCTION book.check_shared_attempt();
 CREATE TRIGGER attempt_limit_is_kept BEFORE UPDATE OF fee_limit ON book.attempt FOR EACH ROW WHEN ((old.fee_limit IS DISTINCT FROM new.fee_limit)) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER lane_attempt_ends_by_nonce BEFORE UPDATE OF outcome ON book.attempt FOR EACH ROW WHEN (((new.nonce IS NOT NULL) AND (new.outcome IS DISTINCT FROM old.outcome))) EXECUTE FUNCTION book.check_lane_attempt();
+CREATE TRIGGER lane_attempt_is_promised BEFORE INSERT ON book.attempt FOR EACH ROW WHEN ((new.nonce IS NOT NULL)) EXECUTE FUNCTION book.check_lane_attempt();
 
 CREATE TABLE book.audit (
   id text COLLATE "C" NOT NULL,
@@ -465,6 +467,27 @@ CREATE TRIGGER ingested_is_not_truncated BEFORE TRUNCATE ON book.ingested FOR EA
 CREATE TRIGGER ingested_verdict_is_kept BEFORE UPDATE ON book.ingested FOR EACH ROW WHEN ((old.event_id ~~ 'verdict:%'::text)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER ingested_verdict_is_never_deleted BEFORE DELETE ON book.ingested FOR EACH ROW WHEN ((old.event_id ~~ 'verdict:%'::text)) EXECUTE FUNCTION book.refuse_change();
 
+CREATE TABLE book.lane_nonce (
+  network text COLLATE "C" NOT NULL,
+  payer text COLLATE "C" NOT NULL,
+  nonce bigint NOT NULL,
+  intents text[] NOT NULL,
+  promised_at timestamp with time zone NOT NULL DEFAULT now(),
+  used_by text COLLATE "C",
+  height bigint,
+  foreign_hand boolean NOT NULL DEFAULT false,
+  cancel_by text COLLATE "C",
+  CONSTRAINT lane_nonce_pkey PRIMARY KEY (network, payer, nonce),
+  CONSTRAINT lane_nonce_check CHECK (((used_by IS NULL) = (height IS NULL))),
+  CONSTRAINT lane_nonce_check1 CHECK (((used_by IS NOT NULL) OR (NOT foreign_hand))),
+  CONSTRAINT lane_nonce_check2 CHECK (((cardinality(intents) > 0) OR foreign_hand)),
+  CONSTRAINT lane_nonce_nonce_check CHECK (((nonce >= 0) AND (nonce <= '9007199254740991'::bigint))),
+  CONSTRAINT lane_nonce_payer_check CHECK (((payer = 'hot'::text) OR (payer ~ '^[0-9]{1,10}$'::text)))
+) WITH (fillfactor=80);
+CREATE INDEX lane_nonce_open ON book.lane_nonce USING btree (network, payer, nonce) WHERE (used_by IS NULL);
+CREATE CONSTRAINT TRIGGER lane_nonce_ends_all AFTER UPDATE OF used_by ON book.lane_nonce DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION book.check_nonce_ends_all();
+CREATE TRIGGER lane_nonce_is_kept BEFORE INSERT OR DELETE OR UPDATE ON book.lane_nonce FOR EACH ROW EXECUTE FUNCTION book.keep_lane_nonce();
+
 CREATE TABLE book.late_outcome (
   outgoing_id text COLLATE "C" NOT NULL,
   number integer NOT NULL,
@@ -667,12 +690,14 @@ CREATE TABLE book.outgoing (
   updated_at timestamp with time zone NOT NULL,
   tries integer NOT NULL DEFAULT 0,
   fee_payer text COLLATE "C" NOT NULL DEFAULT 'wallet'::text,
+  nonce bigint,
   CONSTRAINT outgoing_pkey PRIMARY KEY (id, merchant_id),
   CONSTRAINT outgoing_amount_check CHECK ((amount > (0)::numeric)),
   CONSTRAINT outgoing_asset_of_kind CHECK (((kind = 'cold'::text) OR ((currency = 'native'::text) = (kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text]))))),
   CONSTRAINT outgoing_attempts_check CHECK ((attempts >= 0)),
   CONSTRAINT outgoing_booked_is_void CHECK (((status = 'void'::text) OR (NOT book.is_booked(payment_id)))),
   CONSTRAINT outgoing_check CHECK (((kind = ANY (ARRAY['payout'::text, 'settlement'::text])) = (payment_id IS NOT NULL))),
+  CONSTRAINT outgoing_dead_has_no_nonce CHECK (((status <> 'dead'::text) OR (nonce IS NULL))),
   CONSTRAINT outgoing_fee_payer CHECK (((fee_payer = 'wallet'::text) OR ((fee_payer = 'hot'::text) AND (kind = 'sweep'::text)))),
   CONSTRAINT outgoing_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'settlement'::text, 'sweep'::text, 'gas'::text, 'delegation'::text, 'reclaim'::text, 'cold'::text]))),
   CONSTRAINT outgoing_of_platform CHECK (((merchant_id = 'mer_platform'::text) = (kind <> ALL (ARRAY['payout'::text, 'settlement'::text])))),
@@ -685,13 +710,16 @@ CREATE UNIQUE INDEX outgoing_cold_once ON book.outgoing USING btree (network, cu
 CREATE INDEX outgoing_for_address ON book.outgoing USING btree (network, destination, id) WHERE (kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text]));
 CREATE UNIQUE INDEX outgoing_living_helper ON book.outgoing USING btree (network, destination) WHERE ((kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text])) AND (status = ANY (ARRAY['queued'::text, 'signed'::text, 'dead'::text])));
 CREATE UNIQUE INDEX outgoing_living_sweep ON book.outgoing USING btree (network, wallet, currency) WHERE ((kind = 'sweep'::text) AND (status = ANY (ARRAY['queued'::text, 'signed'::text, 'dead'::text])));
+CREATE INDEX outgoing_of_nonce ON book.outgoing USING btree (network, nonce) WHERE (nonce IS NOT NULL);
 CREATE INDEX outgoing_of_wallet ON book.outgoing USING btree (network, wallet, currency, id) WHERE (wallet <> 'hot'::text);
 CREATE INDEX outgoing_queued ON book.outgoing USING btree (network, id) WHERE (status = 'queued'::text);
 CREATE INDEX outgoing_signed ON book.outgoing USING btree (network, id) WHERE (status = 'signed'::text);
+CREATE TRIGGER outgoing_begins_without_nonce BEFORE INSERT ON book.outgoing FOR EACH ROW WHEN ((new.nonce IS NOT NULL)) EXECUTE FUNCTION book.keep_outgoing_nonce();
 CREATE CONSTRAINT TRIGGER outgoing_ends_by_proof AFTER UPDATE OF status ON book.outgoing DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.status = ANY (ARRAY['queued'::text, 'dead'::text, 'void'::text])) AND (new.attempts > 0))) EXECUTE FUNCTION book.check_nothing_lands();
 CREATE TRIGGER outgoing_fee_payer_is_kept BEFORE UPDATE OF fee_payer ON book.outgoing FOR EACH ROW WHEN ((old.fee_payer IS DISTINCT FROM new.fee_payer)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_is_kept BEFORE UPDATE ON book.outgoing FOR EACH ROW WHEN ((((((((((old.id IS DISTINCT FROM new.id) OR (old.merchant_id IS DISTINCT FROM new.merchant_id)) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.payment_id IS DISTINCT FROM new.payment_id)) OR (old.network IS DISTINCT FROM new.network)) OR (old.currency IS DISTINCT FROM new.currency)) OR (old.amount IS DISTINCT FROM new.amount)) OR (old.wallet IS DISTINCT FROM new.wallet)) OR (old.destination IS DISTINCT FROM new.destination))) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_is_not_truncated BEFORE TRUNCATE ON book.outgoing FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER outgoing_nonce_is_kept BEFORE UPDATE OF nonce ON book.outgoing FOR EACH ROW WHEN ((old.nonce IS DISTINCT FROM new.nonce)) EXECUTE FUNCTION book.keep_outgoing_nonce();
 CREATE TRIGGER outgoing_transition BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_step('outgoing');
 
 CREATE TABLE book.pair (
@@ -1367,7 +1395,11 @@ CREATE TABLE hub.unknown_spend (
   withdrawal_id text COLLATE "C",
   fee numeric(38,18) NOT NULL DEFAULT 0,
   CONSTRAINT unknown_spend_pkey PRIMARY KEY (network, txid, log_index),
-  CONSTRAINT unknown_spend_amount_check CHECK ((amount > (0)::numeric)),
+  CONSTRAINT unknown_spend_amount_check CHECK (
+CASE log_index
+    WHEN '-1'::integer THEN (amount = (0)::numeric)
+    ELSE (amount > (0)::numeric)
+END),
   CONSTRAINT unknown_spend_check CHECK (((status = ANY (ARRAY['matched'::text, 'booked'::text, 'written_off'::text])) = (actor IS NOT NULL))),
   CONSTRAINT unknown_spend_check1 CHECK (((status = ANY (ARRAY['matched'::text, 'booked'::text])) = (withdrawal_id IS NOT NULL))),
   CONSTRAINT unknown_spend_check2 CHECK (((status = ANY (ARRAY['open'::text, 'listed'::text, 'cold'::text])) = (decided_at IS NULL))),
@@ -1404,12 +1436,15 @@ CREATE TABLE hub.wallet (
   cold_wallet text COLLATE "C",
   fingerprint text COLLATE "C",
   attested_at timestamp with time zone,
+  first_nonce bigint,
   CONSTRAINT wallet_pkey PRIMARY KEY (network),
   CONSTRAINT wallet_check CHECK ((cold_wallet <> hot_wallet)),
   CONSTRAINT wallet_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT wallet_first_nonce_check CHECK (((first_nonce >= 0) AND (first_nonce <= '9007199254740991'::bigint))),
   CONSTRAINT wallet_is_identified CHECK ((fingerprint IS NOT NULL)),
   CONSTRAINT wallet_next_index_check CHECK ((next_index >= 0))
 );
+CREATE TRIGGER wallet_first_nonce_is_kept BEFORE UPDATE OF first_nonce ON hub.wallet FOR EACH ROW WHEN (((old.first_nonce IS NOT NULL) AND (old.first_nonce IS DISTINCT FROM new.first_nonce))) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER wallet_is_kept BEFORE UPDATE ON hub.wallet FOR EACH ROW WHEN ((((((old.network IS DISTINCT FROM new.network) OR (old.wallet_id IS DISTINCT FROM new.wallet_id)) OR (old.hot_wallet IS DISTINCT FROM new.hot_wallet)) OR (old.fingerprint IS DISTINCT FROM new.fingerprint)) OR ((old.attested_at IS NOT NULL) AND (new.attested_at IS DISTINCT FROM old.attested_at)))) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER wallet_is_never_deleted BEFORE DELETE ON hub.wallet FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER wallet_is_not_truncated BEFORE TRUNCATE ON hub.wallet FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
@@ -1465,6 +1500,8 @@ UNION ALL
 -- book.check_approval() RETURNS trigger
 -- book.check_confirmed_by_hand() RETURNS trigger
 -- book.check_deposit_by_hand() RETURNS trigger
+-- book.check_lane_attempt() RETURNS trigger
+-- book.check_nonce_ends_all() RETURNS trigger
 -- book.check_nothing_lands() RETURNS trigger
 -- book.check_refund() RETURNS trigger
 -- book.check_settled_items() RETURNS trigger
@@ -1494,11 +1531,14 @@ UNION ALL
 -- book.is_same_hand(key text, administrator text, other_key text, other_administrator text) RETURNS boolean
 -- book.keep_attempt() RETURNS trigger
 -- book.keep_event() RETURNS trigger
+-- book.keep_lane_nonce() RETURNS trigger
 -- book.keep_maker() RETURNS trigger
+-- book.keep_outgoing_nonce() RETURNS trigger
 -- book.keep_sweep_item() RETURNS trigger
 -- book.last_bucket(p_list text, p_merchant_id text) RETURNS SETOF book.list_bucket
 -- book.mark_acknowledged(p_ids text[], p_merchants text[], p_attempts integer[], p_outcomes text[], p_statuses integer[], p_durations integer[], p_answers text[]) RETURNS boolean
 -- book.number_addresses() RETURNS trigger
+-- book.payer_of(wallet text, fee_payer text) RETURNS text
 -- book.refuse_change() RETURNS trigger
 -- book.require_deposit_proof() RETURNS trigger
 -- book.resolve_commit(p_commit_id text, p_merchant_ids text[], OUT survivors text[], OUT waiting text[]) RETURNS record

@@ -186,6 +186,10 @@ export const EVENTS = {
   "transfer.dead": ["error", "{network}: {transfer} expired too often and is given up"],
   "transfer.unproven": ["error", "{network}: {transfer} is {reason}"],
   "transfer.not_broadcast": ["error", "{network}: {txid} cannot be broadcast: {reason}"],
+  "transfer.cancelled": [
+    "info",
+    "{network}: the nonce of {outgoingId} was taken out of use in block {height}: {txid}",
+  ],
   "transfer.unexpected": [
     "fatal",
     "{network}: {transfer} did not pay what was intended, see block {height}: {txid}",
@@ -229,6 +233,16 @@ export const EVENTS = {
     "{network}: block {height} cannot be read again ({reason}), after {tries} tries: what waits for it is neither paid nor given up",
   ],
   "treasury.turn_kept": ["warning", "cannot give up a turn, it runs out: {late}"],
+  "treasury.lane_stopped": ["error", "{network}: nothing is signed with nonces now: {reason}"],
+  "treasury.nonce_refused": [
+    "warning",
+    "{network}: nonce {nonce} of {payer} cannot be signed with ({purpose}): {reason}",
+  ],
+  "treasury.nonce_signed": [
+    "info",
+    "{network}: nonce {nonce} of {payer} is signed with ({purpose}): {txid}",
+  ],
+  "treasury.nonce_waits": ["warning", "{network}: nonce {nonce} waits for its price: {reason}"],
   "treasury.not_signed": [
     "warning",
     "{network}: another node has signed, or signing was stopped: {count} signatures wait",
@@ -268,6 +282,10 @@ export const EVENTS = {
   "wallet.unknown_spend": [
     "fatal",
     "{network}: nothing is signed any more: {amount} {currency} left {from} for {to} by a transaction that the books do not know, see deno task admin failover: {txid}",
+  ],
+  "wallet.foreign_hand": [
+    "fatal",
+    "{network}: nothing is signed any more: the hot wallet was used by a transaction that the books do not know, see deno task admin treasury adopt: {txid}",
   ],
   "wallet.unattested": ["error", "the wallet cannot be attested: {reason}"],
   "token.unread": ["warning", "{network}: the switches of {currency} cannot be read: {reason}"],

@@ -16,7 +16,8 @@ import { isAway } from "../runtime/is_away.ts";
 import { planCold } from "./cold_planner.ts";
 import { type Funds, FundsWatch, grownSince, LowFunds, readFunds } from "./funds.ts";
 import { waitsFor } from "./prepare_batch.ts";
-import { isClosed } from "./sign_queued.ts";
+import type { LaneState } from "./lane_state.ts";
+import { isClosed } from "./signed_rows.ts";
 import { heldBy, type TokenWatch } from "./token_watch.ts";
 import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
 
@@ -62,18 +63,27 @@ export class Housekeeping {
    *
    * @param solid the solid cursor
    * @param withoutExpiryProof expired transactions that wait for a second node
+   * @param lane where the chain counts nonces
    * @throws what a part failed with, after all parts had their turn
    */
-  async poll(solid: Cursor | null, withoutExpiryProof: number): Promise<void> {
+  async poll(
+    solid: Cursor | null,
+    withoutExpiryProof: number,
+    lane: LaneState | null = null,
+  ): Promise<void> {
     const parts = new Parts(this.#chain.network);
     await parts.run("the signer", () => this.#readSigner());
     await parts.run("costs", () => this.#countCosts());
     await parts.run("tokens", () => this.#readTokens());
-    await parts.run("the hot wallet", () => this.#readWallet(solid, withoutExpiryProof));
+    await parts.run("the hot wallet", () => this.#readWallet(solid, withoutExpiryProof, lane));
     parts.end();
   }
 
-  async #readWallet(solid: Cursor | null, withoutExpiryProof: number): Promise<void> {
+  async #readWallet(
+    solid: Cursor | null,
+    withoutExpiryProof: number,
+    lane: LaneState | null,
+  ): Promise<void> {
     const { sql, now, onStatus } = this.#deps;
     const { network } = this.#chain;
     try {
@@ -87,6 +97,7 @@ export class Housekeeping {
         unreadable: assets.filter((asset) => !left.has(asset)),
         low,
         withoutExpiryProof,
+        lane,
         oldestQueuedAt,
         queue: await this.#queueHealth(),
         tokens: this.#tokens.troubles.map(({ currency, text }) => `${currency}: ${text}`),

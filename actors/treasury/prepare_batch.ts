@@ -1,17 +1,19 @@
 import { logEvent } from "../../log/log_event.ts";
 import {
+  type BlockRef,
   type Chain,
   ChainUnavailable,
   type Checkpoint,
-  type Envelope,
   NotOurChain,
 } from "../../chains/chain.ts";
+import type { FeeEstimate } from "../../chains/fees.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
 import type { QueuedRow } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
+import { ABOVE_CAP } from "./lane_turn.ts";
 import { coinWalletOf, isDelegation, WalletLiquidity } from "./liquidity.ts";
 import { type Price, type PriceOf, priceOf, pricesAhead } from "./prices.ts";
 import { sharedTransactions } from "./shared_sweeps.ts";
@@ -36,11 +38,11 @@ const WAITS_FOR_STAKE = "waiting for stake to delegate";
 export interface Payable {
   /** The transfers that it carries, in their order in it. */
   readonly rows: readonly [QueuedRow, ...QueuedRow[]];
-  readonly envelope: Envelope;
+  readonly fee: FeeEstimate;
   /** The most coin that it may take from the hot wallet, see `SignedRow.feeLimit`. */
   readonly feeLimit: Amount;
-  /** Height of the solid block that the envelope refers to. */
-  readonly near: number;
+  /** The solid block that its envelope stands on. */
+  readonly solid: BlockRef;
 }
 
 /** Input of a batch. */
@@ -59,7 +61,7 @@ export interface Batch {
 }
 
 /**
- * Finds out what can be paid now, oldest first, and makes the envelopes. What goes wrong with one
+ * Finds out what can be paid now, oldest first, and at which price. What goes wrong with one
  * transfer has that one wait, and no other.
  *
  * @throws {ChainUnavailable} when nodes answer for none of them
@@ -88,12 +90,11 @@ export async function prepareBatch(
   const silences = new Silences();
   const price = (row: QueuedRow) => priceOf(chain, [row]);
   const addPayable = async (carried: Payable["rows"], { fee, cost, feeLimit }: Price) => {
-    const envelope = chain.envelope(solid, fee, null);
     // the fee is one: the others take nothing but what they move
     for (const [place, row] of carried.entries()) {
       await liquidity.spend(row, place === 0 ? cost : ZERO);
     }
-    payable.push({ rows: carried, envelope, feeLimit, near: solid.height });
+    payable.push({ rows: carried, fee, feeLimit, solid });
   };
   const prepareNext = async (left: QueuedRow[], priceOfNext: PriceOf) => {
     for (let row = silences.next(left); row !== undefined; row = silences.next(left)) {
@@ -210,6 +211,7 @@ async function priceIfPayable(
       return wait("the transfer would fail", PAUSES.own, error.message);
     }
     // what one transfer would cost is no reason to hold up the others
+    if (error.category === "above-cap") return wait(ABOVE_CAP, PAUSES.money, error.message);
     if (error.category === "malformed") {
       return wait("waiting for its price", PAUSES.own, error.message);
     }

@@ -47,7 +47,7 @@ export async function priceOf(
 }
 
 /** The most that a transaction may take. */
-function mostOf({ fee, limit, atMost = limit }: FeeEstimate): Amount {
+export function mostOf({ fee, limit, atMost = limit }: FeeEstimate): Amount {
   return fee > atMost ? fee : atMost;
 }
 

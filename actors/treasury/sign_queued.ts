@@ -9,6 +9,7 @@ import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { returnQueued } from "../../ledger/treasury/queue.ts";
 import {
   commitSigned,
+  type InFlight,
   passTurn,
   type Pulled,
   pullQueued,
@@ -19,8 +20,10 @@ import {
 } from "../../ledger/treasury/signing.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
+import type { Lanes } from "./lanes.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
-import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
+import { signNumbered } from "./sign_numbered.ts";
+import { byTransaction, faultOf, isClosed, rowsOf, termsOf } from "./signed_rows.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
 import { ANOTHER_TRY, CurrencyHolds, type Pause, PAUSES, Waits } from "./waits.ts";
 
@@ -30,7 +33,7 @@ export const BATCH_LIMIT = 100;
 /** Result of one round of signing. */
 export interface Signed {
   /** Committed, and to be sent. */
-  readonly transactions: readonly (SignedRow & { readonly paymentId: string | null })[];
+  readonly transactions: readonly InFlight[];
   /** True where the queue had as many as were taken, so that there may be more. */
   readonly mayBeMore: boolean;
 }
@@ -56,6 +59,7 @@ export interface LeftAlone {
  *
  * @param limit the most that are taken, at most {@linkcode BATCH_LIMIT}
  * @param of whose transfers are taken
+ * @param lanes where the chain counts nonces
  * @throws when the chain, the signer or the database does not answer; the turn is given up then
  */
 export async function signQueued(
@@ -64,6 +68,7 @@ export async function signQueued(
   limit = BATCH_LIMIT,
   of: QueueOf = "merchants",
   leftAlone: LeftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set() },
+  lanes: Lanes | null = null,
 ): Promise<Signed> {
   const { sql, node, leaseMs } = deps;
   const { network } = chain;
@@ -75,7 +80,7 @@ export async function signQueued(
   crashPoint("treasury.after-pull");
   const waits = new Waits(network);
   try {
-    const transactions = await sign(chain, deps, pulled, waits, leftAlone);
+    const transactions = await sign(chain, deps, pulled, waits, leftAlone, lanes);
     await waits.write(sql);
     // what it lacked, such as a signer, another node may have
     if (transactions.length === 0) await passTurn(sql, network, node);
@@ -97,6 +102,7 @@ async function sign(
   { rows, turn }: Pulled,
   waits: Waits,
   { holds, silent }: LeftAlone,
+  lanes: Lanes | null,
 ): Promise<Signed["transactions"]> {
   const { sql, signer, wakeMerchants } = deps;
   const from = Date.now();
@@ -105,15 +111,18 @@ async function sign(
   // reservations first, balances later: what becomes final in between counts twice, which is safe
   const commitments = await readCommitments(sql, chain.network);
   const cursor = await readCursor(sql, chain.network, "solid");
-  const tried = triedNow(rows, holds);
+  const tried = triedNow(rows, holds, lanes !== null);
   const shares = chain.capabilities.sweepsAtOnce > 1;
   const unlucky = shares ? await readUnlucky(sql, tried) : new Set<string>();
   const batch = { rows: tried, commitments, cursor, unlucky, waits, silent };
   const payable = await prepareBatch(chain, batch);
+  if (lanes !== null) {
+    return await signWithNonces(chain, deps, turn, payable, lanes, waits, holds);
+  }
   const answers = await signer.sign(
-    payable.map(({ rows: carried, envelope }) => ({
+    payable.map(({ rows: carried, solid, fee }) => ({
       outgoingIds: carried.map(({ id }) => id),
-      envelope,
+      envelope: chain.envelope(solid, fee, null),
       purpose: "pay",
     })),
   );
@@ -149,13 +158,53 @@ async function sign(
   return toSend;
 }
 
+/** Signs transfers with nonces; each that is refused waits with its reason, and its nonce with it. */
+async function signWithNonces(
+  chain: Chain,
+  deps: TreasuryDeps,
+  turn: SigningTurn,
+  payable: readonly Payable[],
+  lanes: Lanes,
+  waits: Waits,
+  holds: CurrencyHolds,
+): Promise<Signed["transactions"]> {
+  const { network } = chain;
+  const done = await signNumbered(chain, deps, turn, payable, lanes, (row, reason, isShared) => {
+    if (isShared) holds.refused(row.currency, "closed");
+    else if (reason.endsWith(OVER_DAY_CAP)) holds.refused(row.currency, "capped");
+    waits.add(row, reason, isShared ? PAUSES.signer : PAUSES.own, "its nonce waits with it");
+  });
+  if (done === null) {
+    logEvent("treasury.not_signed", { network, count: payable.length });
+    return [];
+  }
+  const byId = new Map(payable.flatMap(({ rows }) => rows.map((row) => [row.id, row] as const)));
+  const settling = new Set<string>();
+  const toSend = done.flatMap(({ txid, bytes, request }): readonly InFlight[] => {
+    const rows = request.intents.flatMap(({ outgoingId }) => byId.get(outgoingId) ?? []);
+    for (const { currency, kind, merchantId } of rows) {
+      holds.signed(currency);
+      if (kind === "settlement") settling.add(merchantId);
+    }
+    return rows.slice(0, 1).map(({ id: outgoingId, paymentId }) => ({
+      outgoingId,
+      paymentId,
+      txid,
+      bytes,
+      expiresAt: null,
+    }));
+  });
+  deps.wakeMerchants(settling);
+  return toSend;
+}
+
 /** Traces signatures that were committed. */
 function traceSigned(
   signed: Signed["transactions"],
   byId: ReadonlyMap<string, Pulled["rows"][number]>,
   from: number,
 ): void {
-  for (const { outgoingId, paymentId, network, txid } of signed) {
+  for (const { outgoingId, paymentId, txid } of signed) {
     const row = byId.get(outgoingId);
     traceSpan("transfer.sign", {
       of: paymentId ?? outgoingId,
@@ -164,7 +213,7 @@ function traceSigned(
         transfer: outgoingId,
         payment: paymentId,
         kind: row?.kind ?? null,
-        network,
+        network: row?.network ?? null,
         currency: row?.currency ?? null,
         txid,
       },
@@ -172,13 +221,18 @@ function traceSigned(
   }
 }
 
-/** Transfers but for those of currencies of which only a few find out whether they are signed again. */
-function triedNow(rows: Pulled["rows"], holds: CurrencyHolds): Pulled["rows"] {
+/**
+ * Transfers but for those of currencies of which only a few find out whether they are signed again.
+ *
+ * @param costs true where each that is refused may cost a nonce: then one finds out
+ */
+function triedNow(rows: Pulled["rows"], holds: CurrencyHolds, costs: boolean): Pulled["rows"] {
   const taken = new Map<OutgoingAsset, number>();
   return rows.filter(({ currency }) => {
     const count = (taken.get(currency) ?? 0) + 1;
     taken.set(currency, count);
-    return count <= holds.most(currency);
+    const most = holds.most(currency);
+    return count <= (costs && most < Infinity ? Math.min(1, most) : most);
   });
 }
 
@@ -218,7 +272,7 @@ function readAnswers(
       continue;
     }
     // the bytes may be older than this turn: the signer gives those of a lost commit once more
-    const terms = termsOf(chain, answer.signed.bytes, one.near);
+    const terms = termsOf(chain, answer.signed.bytes, one.solid.height);
     const fault = terms === null
       ? "it refers to no block"
       : faultOf(chain, answer.signed, terms, txids);
@@ -242,11 +296,6 @@ function readAnswers(
     onSignerState(network, !closed);
   }
   return signed;
-}
-
-/** True where a refusal means that no payout of its network can be signed. */
-export function isClosed(refused: string): boolean {
-  return refused === "locked" || refused === "no-signer";
 }
 
 /**

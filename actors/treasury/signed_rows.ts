@@ -75,3 +75,8 @@ export function faultOf(
   if (nonce !== null) return expiresAt === null ? null : "it has a nonce and a time of expiry";
   return Number.isSafeInteger(expiresAt) ? null : `it has no time of expiry: ${expiresAt}`;
 }
+
+/** True where a refusal means that no payout of its network can be signed. */
+export function isClosed(refused: string): boolean {
+  return refused === "locked" || refused === "no-signer";
+}

@@ -25,6 +25,7 @@ import { isAway } from "../runtime/is_away.ts";
 import { ExpiryProofs } from "./expiry_proofs.ts";
 import { HistoryHold } from "./history_hold.ts";
 import { Housekeeping, Parts } from "./housekeeping.ts";
+import { Lanes } from "./lanes.ts";
 import { readAgain } from "./read_again.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import { TokenWatch } from "./token_watch.ts";
@@ -102,6 +103,8 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #housekeeping: Housekeeping;
   readonly #memory: TreasuryMemory;
   readonly #hold: HistoryHold;
+  /** Null on chains that count no nonces. */
+  readonly #lanes: Lanes | null;
 
   constructor(chain: Chain, deps: TreasuryDeps, memory: TreasuryMemory) {
     const { sql, attemptLimit, resendMs, now } = deps;
@@ -121,6 +124,14 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     });
     this.#housekeeping = new Housekeeping(chain, policy, deps, memory.tokens);
     this.#hold = new HistoryHold({ sql, chain, signer: deps.signer });
+    const { life } = chain.capabilities;
+    this.#lanes = life.kind !== "nonce" ? null : new Lanes(chain, life.lane, {
+      ...deps,
+      monotonic: this.#monotonic,
+      send: async (transactions) => {
+        await this.#send(transactions, SEND_MS);
+      },
+    });
   }
 
   /**
@@ -134,6 +145,8 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     const { network } = this.#chain;
     const parts = new Parts(network);
     const inFlight = await countInFlight(sql, network);
+    // what is promised goes before what is queued: nothing is in a block before what stands in front of it
+    await parts.run("lanes", () => this.#pollLanes());
     await parts.run("payouts", () => this.#signAll(inFlight));
     const solid = await readCursor(sql, network, "solid");
     await parts.run("expired transactions", async () => {
@@ -148,7 +161,12 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     await parts.run("transactions under way", () => this.#resend());
     await parts.run(
       "wallets",
-      () => this.#housekeeping.poll(solid, this.#expiryProofs.withoutExpiryProof),
+      () =>
+        this.#housekeeping.poll(
+          solid,
+          this.#expiryProofs.withoutExpiryProof,
+          this.#lanes?.state ?? null,
+        ),
     );
     parts.end();
   }
@@ -201,15 +219,25 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     }
   }
 
-  /** Signs one batch. */
-  #sign(limit: number, of: QueueOf, silent: Set<OutgoingAsset>): Promise<Signed> {
+  async #pollLanes(): Promise<void> {
+    if (this.#lanes === null) return;
+    await this.#lanes.poll(await readCursor(this.#deps.sql, this.#chain.network, "solid"));
+  }
+
+  /** Signs one batch, as large as there is room for. */
+  async #sign(limit: number, of: QueueOf, silent: Set<OutgoingAsset>): Promise<Signed> {
+    const lanes = this.#lanes;
+    const most = lanes === null ? limit : Math.min(limit, lanes.roomFor(of));
+    if (most === 0) return NOTHING;
     const { payouts, internal, tokens } = this.#memory;
     const holds = of === "merchants" ? payouts : internal;
-    return signQueued(this.#chain, this.#deps, limit, of, { holds, held: tokens.held, silent });
+    const leftAlone = { holds, held: tokens.held, silent };
+    return await signQueued(this.#chain, this.#deps, most, of, leftAlone, lanes);
   }
 
   /** Sends again what is signed, shows in no block, and was not sent for a while. */
   async #resend(): Promise<void> {
+    if (this.#lanes !== null) return;
     const { sql, resendMs } = this.#deps;
     const monotonic = this.#monotonic;
     const unseen = await readInFlight(sql, this.#chain.network, IN_FLIGHT_LIMIT);
@@ -253,6 +281,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
         const from = Date.now();
         let category = "not_sent";
         this.#sentAt.set(txid, this.#monotonic());
+        this.#lanes?.sent(txid);
         try {
           const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
           // no answer proves death: only the solid scan decides, so all of them are just logged

@@ -4,6 +4,7 @@ import type { Signer } from "../../chains/signer.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { QueueHealth } from "../../ledger/treasury/queue.ts";
+import type { LaneState } from "./lane_state.ts";
 import type { SecondOpinionPolicy } from "./second_opinion.ts";
 
 /** Bounds of the hot wallet's free funds. */
@@ -56,6 +57,8 @@ export interface TreasuryStatus {
   readonly low: readonly string[];
   /** Expired transactions that a second node has not agreed on. */
   readonly withoutExpiryProof: number;
+  /** Nonces under way; null on chains that count none. */
+  readonly lane: LaneState | null;
   /** Begin of the oldest transfer's wait that is not signed yet, Unix milliseconds; null: none waits. */
   readonly oldestQueuedAt: number | null;
   /** Queue of merchants' payouts. */

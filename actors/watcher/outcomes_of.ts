@@ -15,6 +15,8 @@ export interface Shown {
   /** Its own ones. */
   readonly transfers: readonly Transfer[];
   readonly height: number;
+  /** The block's hash. */
+  readonly hash: string;
 }
 
 const UNEXPECTED = "the transaction succeeded without the transfer that was intended";
@@ -28,20 +30,21 @@ const UNEXPECTED = "the transaction succeeded without the transfer that was inte
 export function outcomesOf(
   chain: Pick<Chain, "hotWallet" | "deriveAddress" | "eventAddress">,
   own: readonly OwnTransaction[],
-  { transaction, transfers, height }: Shown,
+  { transaction, transfers, height, hash }: Shown,
 ): readonly OutcomeFinding[] {
   const left = new Set(transfers);
   const { success, failure } = transaction;
   return own.toSorted((a, b) => a.place - b.place).map((one) => {
     const fee = shareOf(transaction.fee, one.place, one.intents);
-    if (!success) return { own: one, result: "failed", reason: failure, height, fee };
+    const found = { own: one, height, hash, fee };
+    // whatever it did, its nonce is used, and nothing of the transfer is in it
+    if (one.purpose === "cancel") return { ...found, result: "cancelled", reason: failure };
+    if (!success) return { ...found, result: "failed", reason: failure };
     // the coin and what is delegated leave no log: a success of what was signed is what was intended
-    const found = one.currency === "native" ? null : transferOf(chain, one, [...left]);
-    if (found === undefined) {
-      return { own: one, result: "unexpected", reason: UNEXPECTED, height, fee };
-    }
-    if (found !== null) left.delete(found);
-    return { own: one, result: "paid", reason: null, height, fee };
+    const transfer = one.currency === "native" ? null : transferOf(chain, one, [...left]);
+    if (transfer === undefined) return { ...found, result: "unexpected", reason: UNEXPECTED };
+    if (transfer !== null) left.delete(transfer);
+    return { ...found, result: "paid", reason: null };
   });
 }
 

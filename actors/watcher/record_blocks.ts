@@ -17,6 +17,7 @@ import {
   recordUnknownSpends,
   type UnknownSpend,
 } from "../../ledger/failover/unknown_spends.ts";
+import { recordForeignHands } from "../../ledger/lanes/foreign_hands.ts";
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
@@ -63,6 +64,7 @@ export async function recordBlocks(
   ]);
   // before anything else is written of these blocks: what may be paid already must not be signed anew
   if (spends.length > 0) await recordUnknown(sql, chain, spends, own);
+  if (view === "solid") await recordStrangers(sql, chain, blocks, own);
   if (view === "solid") await quarantineMisdirected(sql, chain, blocks);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   if (view === "head") await markSeen(sql, network, blocks);
@@ -131,7 +133,7 @@ function undecidedOutcomes(
   if (own.length === 0) return [];
   const shown = new Map<string, Shown>();
   const txids = new Set(own.map(({ txid }) => txid));
-  for (const { transactions, transfers, height } of blocks) {
+  for (const { transactions, transfers, height, hash } of blocks) {
     for (const transaction of transactions) {
       const { txid } = transaction;
       if (!txids.has(txid)) continue;
@@ -139,6 +141,7 @@ function undecidedOutcomes(
         transaction,
         transfers: transfers.filter((one) => one.txid === txid),
         height,
+        hash,
       });
     }
   }
@@ -153,13 +156,11 @@ function undecidedOutcomes(
 
 /** True where an outcome is new; one that was declared dead and was not is an alarm. */
 function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolean {
-  const { own: { outgoingId, txid, outcome, purpose }, result, reason, height } = finding;
+  const { own: { outgoingId, txid, outcome }, result, reason, height } = finding;
   if (outcome !== null) {
     if (wasDead(outcome)) logEvent("transfer.revived", { network, outgoingId, txid });
     return false;
   }
-  // nothing of the transfer is in it
-  if (purpose === "cancel") return false;
   const told = { network, outgoingId, height, txid };
   switch (result) {
     case "paid":
@@ -170,6 +171,9 @@ function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolea
       break;
     case "unexpected":
       logEvent("transfer.unexpected", told);
+      break;
+    case "cancelled":
+      logEvent("transfer.cancelled", told);
       break;
     default:
       result satisfies never;
@@ -229,6 +233,23 @@ async function recordUnknown(
   );
   const rows = unknown.map((spend) => rowOf(chain, spend, indexes));
   for (const row of await recordUnknownSpends(sql, network, rows)) logSpend(row);
+}
+
+/** Keeps transactions of the hot wallet that the books do not know, whatever they move: each takes a nonce. */
+async function recordStrangers(
+  sql: Sql,
+  { network, hotWallet }: WatchedChain,
+  blocks: readonly Block[],
+  own: readonly OwnTransaction[],
+): Promise<void> {
+  const known = new Set(own.map(({ txid }) => txid));
+  const hands = blocks.flatMap(({ height, time, transactions }) =>
+    transactions.filter(({ txid, byHotWallet }) => byHotWallet === true && !known.has(txid))
+      .map(({ txid, fee }) => ({ txid, height, blockTime: time, fee }))
+  );
+  for (const txid of await recordForeignHands(sql, network, hotWallet, hands)) {
+    logEvent("wallet.foreign_hand", { network, txid });
+  }
 }
 
 function rowOf(

@@ -82,6 +82,42 @@ export const METRICS = {
     "Expired payouts that a second node has not agreed on",
     "Look at the second nodes (`<NETWORK>_PROOF_NODE_URLS`)",
   ],
+  engine_treasury_lane_open: [
+    "gauge",
+    ["network"],
+    "Nonces that are promised to transfers and that no solid block has used; of chains that count nonces",
+    TREASURY,
+  ],
+  engine_treasury_lane_unseen: [
+    "gauge",
+    ["network"],
+    "Those of them that no block shows yet",
+    "At its most for minutes: fees rose, or nodes take nothing",
+  ],
+  engine_treasury_lane_lowest_age_seconds: [
+    "gauge",
+    ["network"],
+    "Age of the hot wallet's lowest open nonce, which all others wait for; 0 without one",
+    TREASURY,
+  ],
+  engine_treasury_lane_stopped: [
+    "gauge",
+    ["network"],
+    "1 while nothing is signed as the hot wallet's nonces are not those of the books",
+    "`deno task admin failover`, `treasury adopt`",
+  ],
+  engine_treasury_fee_capped: [
+    "gauge",
+    ["network"],
+    "Transfers that wait as fees are above the cap",
+    "They go on when fees fall; a higher `<NETWORK>_FEE_CAP` pays more",
+  ],
+  engine_treasury_replacements_total: [
+    "counter",
+    ["network"],
+    "Transactions that were replaced by dearer ones",
+    "Many: fees move faster than they are estimated",
+  ],
   engine_approvals_waiting: [
     "gauge",
     ["kind"],

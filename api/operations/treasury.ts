@@ -36,6 +36,24 @@ const transfer = z.object({
   attempts: eg(z.int().min(0), 1),
   txid: f.txHash.nullable(),
   expiresAt: f.later.nullable(),
+  nonce: eg(
+    z.int().min(0).nullable().meta({
+      description: "Its number among its wallet's transactions; null: it has none",
+    }),
+    null,
+  ),
+  seenHeight: eg(
+    z.int().min(0).nullable().meta({
+      description: "The newest block that shows it, not final yet",
+    }),
+    null,
+  ),
+  txids: eg(
+    z.array(z.string()).meta({
+      description: "All of its transactions that may still be in a block, oldest first",
+    }),
+    [],
+  ),
   createdAt: f.timestamp,
 }).meta({ id: "WaitingTransfer" });
 

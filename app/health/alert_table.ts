@@ -279,6 +279,20 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "It is not made anew meanwhile",
     "payouts-wait",
   ],
+  lane_stopped: [
+    "page",
+    "5m",
+    "Nothing is signed on a chain that counts nonces",
+    "The hot wallet has transactions that the books do not know",
+    "money-left-a-wallet-unknown-to-the-books",
+  ],
+  lane_capped: [
+    "ticket",
+    "30m",
+    "Fees are above the cap",
+    "Payouts wait for the fees to fall, or for a higher cap",
+    "payouts-wait",
+  ],
   payout_over_cap: [
     "ticket",
     "1m",

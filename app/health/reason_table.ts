@@ -41,6 +41,8 @@ const KINDS = {
   contract_missing:
     / are enabled and passed over, as it has no contract$| were read without the contract of /,
   payout_unproven: / expired payouts that a second node must prove$/,
+  lane_stopped: / signs nothing as /,
+  lane_capped: / transfers that wait as fees are above the cap$/,
   payout_over_cap: / payouts above the signer's cap per transaction that wait for a person/,
   payout_quarantined: / payouts that cannot be signed as they are/,
   payout_late: / has a payout that could be paid and waits for /,

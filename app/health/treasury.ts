@@ -62,6 +62,13 @@ export function treasuryReasons(
       `${network} has ${status.withoutExpiryProof} expired payouts that a second node must prove`,
     );
   }
+  const { lane } = status;
+  if (lane !== null && lane.stopped !== null) {
+    reasons.push(`${network} signs nothing as ${lane.stopped}`);
+  }
+  if (lane !== null && lane.capped > 0) {
+    reasons.push(`${network} has ${lane.capped} transfers that wait as fees are above the cap`);
+  }
   const queuedMs = status.oldestQueuedAt === null ? 0 : now - status.oldestQueuedAt;
   if (queuedMs > QUEUED_MS) {
     const minutes = Math.floor(queuedMs / 60_000);
@@ -121,6 +128,18 @@ export function registerTreasuryMetrics(
     engine_treasury_unreadable_assets: ({ unreadable }) => unreadable.length,
     engine_payouts_without_expiry_proof: ({ withoutExpiryProof }) => withoutExpiryProof,
     engine_treasury_oldest_queued_seconds: ({ oldestQueuedAt }) => secondsSince(oldestQueuedAt),
+  });
+  const lanes = () =>
+    [...engine.treasuries].flatMap(([network, { lane }]) =>
+      lane === null ? [] : [[network, lane] as const]
+    );
+  registerFigures(registry, lanes, {
+    engine_treasury_lane_open: ({ open }) => open,
+    engine_treasury_lane_unseen: ({ unseen }) => unseen,
+    engine_treasury_lane_lowest_age_seconds: ({ lowestAgeMs }) => (lowestAgeMs ?? 0) / 1_000,
+    engine_treasury_lane_stopped: ({ stopped }) => stopped === null ? 0 : 1,
+    engine_treasury_fee_capped: ({ capped }) => capped,
+    engine_treasury_replacements_total: ({ replaced }) => replaced,
   });
   const byAsset = () =>
     [...engine.treasuries].flatMap(([network, { coin, funds }]) => [

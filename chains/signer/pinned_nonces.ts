@@ -119,9 +119,10 @@ export class PinnedNonces {
       const own = this.#ofIntent.get(outgoingId);
       if (own === undefined) isFirst = true;
       if (own === undefined || own.key === key) continue;
-      // only a transaction that was signed here can have taken it: what the database says alone is not enough
-      const isUsed = usedNonces.some(({ nonce, txid }) =>
-        nonce === own.nonce && own.txids.has(txid)
+      // only a transaction that was signed here can have taken it: what the database says alone is not enough. But for
+      // one that an administrator has adopted: no signer knows it, and what is signed then counts against the caps again
+      const isUsed = usedNonces.some(({ nonce, txid, isForeign = false }) =>
+        nonce === own.nonce && (own.txids.has(txid) || isForeign)
       );
       if (!isUsed) {
         return { fault: `${outgoingId} has nonce ${own.nonce}, which is not known to be used` };

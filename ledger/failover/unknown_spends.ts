@@ -193,6 +193,8 @@ export async function findUndecided(sql: Sql, txid: string): Promise<readonly Un
     await sql`
     SELECT ${columns(sql)} FROM hub.unknown_spend s
     WHERE s.txid = ${txid} AND s.status = 'open'
+      -- what took a nonce is adopted, whatever its transfers are
+      AND s.log_index >= 0
       AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = s.txid AND a.network = s.network
         AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded')))
     ORDER BY s.network, s.log_index`,

@@ -172,7 +172,7 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
         CASE WHEN o.reason LIKE ${OVER_CAP} THEN 'capped'
           WHEN o.reason IS NULL OR o.reason IN ('waiting for another try', 'waiting for the signer')
             OR o.reason IN ('waiting for a node that is up to date', 'waiting for nodes to answer') THEN 'payable'
-          WHEN o.reason LIKE 'waiting for %' OR o.reason LIKE 'signer: %' THEN 'held'
+          WHEN o.reason LIKE 'waiting%' OR o.reason LIKE 'signer: %' THEN 'held'
           ELSE 'quarantined' END AS state
       FROM book.outgoing o
       WHERE o.network = ${network} AND o.status = 'queued' AND o.merchant_id <> ${PLATFORM_ACCOUNT}

@@ -81,6 +81,8 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
         AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "internal"}
         AND q.currency <> ALL (${[...held]}::text[])
+        -- what has a nonce is its lane's affair
+        AND q.nonce IS NULL
         AND (SELECT hub.signing_stop(${network})) IS NULL
         -- what another node signs for is not locked either, as its commit would pass it over
         AND NOT EXISTS (
@@ -114,6 +116,8 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
 interface UsedNonce {
   readonly nonce: number;
   readonly txid: string;
+  /** A transaction that the service did not sign has it, and an administrator has adopted that. */
+  readonly isForeign?: boolean;
 }
 
 /**
@@ -175,8 +179,13 @@ export async function readIntents(
   const rows = intentShape.all(
     await sql`
     SELECT o.id AS outgoing_id, o.kind, o.network, o.currency, o.amount, o.destination, o.wallet, o.fee_payer, o.status,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('nonce', a.nonce, 'txid', a.txid)) FROM book.attempt a
-        WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL AND a.outcome IN ('failed', 'cancelled')), '[]') AS used_nonces
+      coalesce((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(u))) FROM (
+        SELECT a.nonce, a.txid, NULL::boolean AS "isForeign" FROM book.attempt a
+        WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL AND a.outcome IN ('failed', 'cancelled')
+        UNION ALL
+        -- all that was signed with it is over, and none of that has used it
+        SELECT a.nonce, '', true FROM book.attempt a WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL
+        GROUP BY a.nonce HAVING bool_and(coalesce(a.outcome = 'superseded', false))) u), '[]') AS used_nonces
     FROM book.outgoing o WHERE o.id = ANY (${[...outgoingIds]}::text[])`,
   );
   if (rows.length === 0) return [];
@@ -262,7 +271,7 @@ export async function commitSigned(
       SELECT * FROM ${signedShape.rows(sql, "i", rows)}
     ), locked AS (
       SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.outgoing_id = o.id AND i.merchant_id = o.merchant_id
-      WHERE EXISTS (SELECT FROM turn) AND o.network = ${turn.network} AND o.status = 'queued'
+      WHERE EXISTS (SELECT FROM turn) AND o.network = ${turn.network} AND o.status = 'queued' AND o.nonce IS NULL
         AND NOT EXISTS (
           SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
         -- what is adopted was signed before the change, and is dead once the hold for it is over

@@ -10,8 +10,9 @@ import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 import { shape } from "../shape.ts";
+import { endNonces, type NonceEnd } from "../lanes/end_nonces.ts";
 import { endInternalTransfers } from "../sweeps/steps.ts";
-import { amount, integer, orNull, type RowOf, text } from "../table.ts";
+import { amount, bigint, integer, orNull, type RowOf, text } from "../table.ts";
 import { listLateOutcomes } from "./late_outcomes.ts";
 
 /** Time for which ends are tried apart whose rows other transactions hold, milliseconds. */
@@ -33,6 +34,10 @@ const ownShape = shape({
   destination: text(),
   /** `cancel`: it takes a nonce out of use that was promised to the transfer, and moves nothing of it. */
   purpose: text<"pay" | "cancel">(),
+  /** Its number among its payer's transactions, null on chains that count none. */
+  nonce: orNull(bigint()),
+  /** Whose number that is: `hot`, or a derivation index. */
+  payer: text(),
   /** Place of the transfer among those that its transaction carries, from 0 on. */
   place: integer(),
   /** Number of transfers that its transaction carries. */
@@ -66,7 +71,8 @@ export async function findOwnTransactions(
   return ownShape.all(
     await sql`
     SELECT a.outgoing_id, a.number, a.merchant_id, o.kind, o.payment_id, w.settlement_id, a.txid, o.currency,
-      o.amount, o.wallet, o.destination, a.purpose, a.place, a.intents, a.outcome
+      o.amount, o.wallet, o.destination, a.purpose, a.nonce, book.payer_of(o.wallet, o.fee_payer) AS payer,
+      a.place, a.intents, a.outcome
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
     WHERE a.txid = ANY ((SELECT string_to_array(${
@@ -80,9 +86,11 @@ export async function findOwnTransactions(
 export interface OutcomeFinding {
   readonly own: OwnTransaction;
   /** `unexpected`: it succeeded, but not with the transfer that was intended. */
-  readonly result: "paid" | "failed" | "unexpected";
+  readonly result: "paid" | "failed" | "unexpected" | "cancelled";
   readonly reason: string | null;
   readonly height: number;
+  /** Hash of the block: the proof that ends what else was signed with its nonce, where it has one. */
+  readonly hash?: string;
   /** The transfer's share of the transaction's cost, in the chain's own coin. */
   readonly fee: Amount;
 }
@@ -114,13 +122,38 @@ export async function recordOutcomes(
   };
   // merchants first: what follows from the ends of sweeps needs rows of several tables
   const isPayout = ({ own }: OutcomeFinding) => own.paymentId !== null;
-  await writeApart(findings.filter(isPayout), APART_MS, record);
-  await writeApart(findings.filter((finding) => !isPayout(finding)), APART_MS, record);
+  const numbered = findings.filter(({ own }) => own.nonce !== null);
+  const others = findings.filter(({ own }) => own.nonce === null);
+  await writeApart(others.filter(isPayout), APART_MS, record);
+  await writeApart(others.filter((finding) => !isPayout(finding)), APART_MS, record);
+  // transfers that share a nonce end together, payouts or not
+  await writeApart(nonceEndsOf(numbered), APART_MS, async (part) => {
+    const { ended, notified } = await sql.begin(async (tx) => {
+      await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
+      return await endNonces(tx, network, part);
+    });
+    const over = new Set(ended.map(({ usedBy }) => usedBy));
+    for (const finding of numbered) if (over.has(finding.own.txid)) left.delete(finding);
+    for (const merchantId of notified) heard.add(merchantId);
+  });
   const late = [...left].map(({ own, height }) => ({ ...own, height }));
   for (const outgoingId of await listLateOutcomes(sql, network, late)) {
     logEvent("transfer.end_held", { network, outgoingId });
   }
   return heard;
+}
+
+/** The nonces that transactions in blocks have used, each with all that its transaction carries. */
+function nonceEndsOf(findings: readonly OutcomeFinding[]): readonly NonceEnd[] {
+  return [...Map.groupBy(findings, ({ own }) => own.txid).values()].flatMap(
+    (together): NonceEnd[] => {
+      const [first] = together;
+      if (first === undefined || first.own.nonce === null) return [];
+      const { own: { payer, nonce, txid: usedBy }, height, hash = "" } = first;
+      const intents = together.map(({ own: { outgoingId }, ...end }) => ({ outgoingId, ...end }));
+      return [{ payer, nonce, usedBy, height, hash, foreignHand: false, intents }];
+    },
+  );
 }
 
 /** Records ends in one transaction. @returns those that were not recorded before, and the merchants to wake */
@@ -140,7 +173,7 @@ async function recordTogether(
       moved.filter(({ own }) => own.paymentId === null).map(({ own, result, reason }) => ({
         outgoingId: own.outgoingId,
         kind: own.kind,
-        result,
+        result: result === "cancelled" ? "failed" : result,
         reason,
       })),
     );

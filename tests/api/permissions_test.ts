@@ -136,6 +136,8 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "POST /api/admin/sweeps/{sweepId}/settle": ADMINS,
   "POST /api/admin/withdrawals/{withdrawalId}/settle": ADMINS,
   "POST /api/admin/sweeps/write-off": ADMINS,
+  "POST /api/admin/treasury/adopt": ADMINS,
+  "POST /api/admin/treasury/cancel": ADMINS,
   "PUT /api/admin/pairs": ADMINS,
   "PUT /api/admin/settings": ADMINS,
   "POST /api/admin/withdrawals/{withdrawalId}/approve": ADMINS,

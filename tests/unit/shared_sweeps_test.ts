@@ -102,6 +102,8 @@ const intent = (place: number, change: Partial<OwnTransaction> = {}): OwnTransac
   wallet: "1",
   destination: "hot-wallet",
   purpose: "pay",
+  nonce: null,
+  payer: "hot",
   place,
   intents: 2,
   outcome: null,
@@ -161,7 +163,12 @@ for (
       failure: success ? null : "REVERT",
       fee: amount("3"),
     };
-    const ends = outcomesOf(paperChain("TRX"), own, { transaction, transfers, height: 9 });
+    const ends = outcomesOf(paperChain("TRX"), own, {
+      transaction,
+      transfers,
+      height: 9,
+      hash: "b9",
+    });
     assertEquals(ends.map(({ result }) => result), [...expected]);
     assertEquals(ends.reduce((sum, { fee }) => sum + fee, 0n), amount("3"));
   });

@@ -40,7 +40,7 @@ function treasuryText(network: Fields): string {
   add("what waits:", network.waiting, "status kind count amount currency since=oldestAt reason");
   const payment = "id payment=paymentId amount currency attempts";
   add("queued, oldest first:", network.queued, `${payment} reason`);
-  add("in flight, oldest first:", network.inFlight, `${payment} txid reason`);
+  add("in flight, oldest first:", network.inFlight, `${payment} nonce seen=seenHeight txid reason`);
   const { counts, addresses } = Sweeps.parse(network.sweeps);
   if (counts.length > 0) lines.push("not swept:", table(counts), table(addresses));
   add("network costs of the last 30 days:", network.costsOf30Days);
@@ -63,6 +63,17 @@ export const TREASURY_VERBS: readonly AdminVerb[] = [
         await client.rows("/api/admin/treasury/costs", "costs", { network, limit }),
         "at=countedAt id=outgoingId kind amount currency outcome charged coin cost result",
       ),
+  ),
+  verb(
+    "treasury adopt <network> <txid> [--reason TEXT]",
+    "says that a transaction of the hot wallet which the service did not sign is in order; signing goes on",
+    ({ client }, [network, txid], { reason }) =>
+      client.post("/api/admin/treasury/adopt", { network, txid, reason }),
+  ),
+  verb(
+    "treasury cancel <withdrawal-id> [--reason TEXT]",
+    "replaces a signed transfer by one that moves nothing, before a block shows it",
+    ({ client }, [id], { reason }) => client.post("/api/admin/treasury/cancel", { id, reason }),
   ),
   verb(
     "sweeps settle <sweep-id> <moved|nothing_moved|lost> [--reason TEXT]",

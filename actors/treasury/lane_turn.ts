@@ -1,0 +1,205 @@
+/**
+ * One turn of a lane: what becomes of each number (nonce) that is promised and that no solid block has used yet.
+ * A pure decision, lowest nonce first, as nothing is in a block before what stands in front of it.
+ *
+ * @module
+ */
+
+import type { FeeEstimate } from "../../chains/fees.ts";
+import type { LaneAsk } from "../../chains/lane.ts";
+
+/** A transfer that a nonce is promised to. */
+export interface LaneIntent {
+  readonly outgoingId: string;
+  readonly merchantId: string;
+  readonly status: string;
+  /** False while its merchant is suspended: it is not paid then. */
+  readonly isActive: boolean;
+}
+
+/** A signed transaction with the nonce that may still be in a block. */
+export interface LaneAttempt {
+  readonly txid: string;
+  readonly purpose: "pay" | "cancel";
+  readonly bytes: string;
+  /** True where a block that is not solid yet shows it. */
+  readonly isSeen: boolean;
+  /** Time since it was signed, milliseconds. */
+  readonly ageMs: number;
+}
+
+/** A nonce that is promised and that no solid block has used. */
+export interface OpenNonce {
+  readonly nonce: number;
+  /** Time since it was promised, milliseconds. */
+  readonly ageMs: number;
+  /** The transfers that share its transaction, at least one. */
+  readonly intents: readonly LaneIntent[];
+  /** The newest one first. */
+  readonly attempts: readonly LaneAttempt[];
+  /** An administrator has asked to take it out of use. */
+  readonly isCancelAsked: boolean;
+  /** The signer has refused its transfers for reasons of their own, or they would fail. */
+  readonly isRefused: boolean;
+}
+
+/** The facts that a turn is decided by. */
+export interface LaneView {
+  /** The lowest first. */
+  readonly open: readonly OpenNonce[];
+  /** The chain's present terms; null: nothing is signed in this turn. */
+  readonly ask: LaneAsk | null;
+  /** Unseen for so long, a transaction is replaced, milliseconds. */
+  readonly bumpAfterMs: number;
+  /** Time for which a suspended merchant's nonce waits, milliseconds. */
+  readonly suspendedMs: number;
+  /** So many nonces may be unseen at once. */
+  readonly mostUnseen: number;
+  /** True where a transaction was not sent for a while. */
+  readonly isDue: (txid: string) => boolean;
+}
+
+/** The next thing to do with a nonce. */
+export type LaneStep =
+  /** Sign its transfers for the first time: this process or another died between promise and signature. */
+  | { readonly do: "sign"; readonly nonce: OpenNonce }
+  /** Sign another transaction of it with higher fees: the same transfers, or nothing at all. */
+  | {
+    readonly do: "replace";
+    readonly nonce: OpenNonce;
+    readonly purpose: "pay" | "cancel";
+    readonly fee: FeeEstimate;
+  }
+  /** Sign a transfer of nothing with it, as nothing else takes it: what stands behind it must not wait. */
+  | { readonly do: "fill"; readonly nonce: OpenNonce; readonly fee: FeeEstimate }
+  /** Send its transactions again, in this order. */
+  | { readonly do: "send"; readonly attempts: readonly LaneAttempt[] };
+
+/** A turn of a lane. */
+export interface LaneTurn {
+  /** In the order in which they are done. */
+  readonly steps: readonly LaneStep[];
+  /** Nonces that may be promised besides. */
+  readonly room: number;
+  /** Reasons that open nonces wait for, by nonce; of those that wait for a block alone, none. */
+  readonly waits: ReadonlyMap<number, string>;
+}
+
+/** The reason shown where the chain asks for more than the cap allows. */
+export const ABOVE_CAP = "waiting: fees are above the cap";
+/** The reason shown for a nonce whose merchant is suspended, until it is filled. */
+const SUSPENDED = "waiting: its merchant is suspended";
+/** Transactions that are replaced in one turn; a jump of fees concerns all of them. */
+const MOST_REPLACED = 5;
+/** Time for which the nonce of a suspended merchant's payout waits for the merchant to be active again, milliseconds. */
+export const SUSPENDED_MS = 30_000;
+
+/**
+ * Decides a turn: first what has no signature (a nonce without one holds up all that follow), then what an
+ * administrator wants out of use, then replacements (the lowest unseen one, and those that blocks pass
+ * over; five at most), then what is sent again. What a block shows is left alone.
+ */
+export function laneTurn(view: LaneView): LaneTurn {
+  const { open, ask } = view;
+  const waits = new Map<number, string>();
+  const unsigned = open.filter(({ attempts }) => attempts.length === 0);
+  const unseen = open.filter(({ attempts }) =>
+    attempts.length > 0 && !attempts.some(({ isSeen }) => isSeen)
+  );
+  const first = ask === null ? [] : unsignedSteps(view, unsigned, ask, waits);
+  const replacements = ask === null ? [] : replaceSteps(unseen, ask, view.bumpAfterMs, waits);
+  const replaced = new Set(replacements.map(({ nonce }) => nonce));
+  const sends = unseen.flatMap((nonce): LaneStep[] => {
+    const attempts = nonce.attempts.filter(({ txid }) => view.isDue(txid));
+    return replaced.has(nonce) || attempts.length === 0 ? [] : [{ do: "send", attempts }];
+  });
+  const room = Math.max(0, view.mostUnseen - unseen.length - unsigned.length);
+  return { steps: [...first, ...replacements, ...sends], room, waits };
+}
+
+/** Steps of nonces that nothing is signed with: what is to be filled before what is to be signed. */
+function unsignedSteps(
+  { open, suspendedMs }: LaneView,
+  unsigned: readonly OpenNonce[],
+  ask: LaneAsk,
+  waits: Map<number, string>,
+): readonly LaneStep[] {
+  // what has a signature, or gets one now, must not stand behind one that gets none
+  const last = open.findLast((nonce) => nonce.attempts.length > 0 || isSignable(nonce))?.nonce ??
+    -1;
+  const steps: LaneStep[] = [];
+  for (const nonce of unsigned) {
+    const next = unsignedStep(nonce, nonce.nonce < last, ask, suspendedMs);
+    if (typeof next === "string") waits.set(nonce.nonce, next);
+    else steps.push(next);
+  }
+  return steps.sort((a, b) => Number(a.do === "sign") - Number(b.do === "sign"));
+}
+
+/** True where nothing keeps a nonce's transfers from being signed with it. */
+function isSignable({ intents, isCancelAsked, isRefused }: OpenNonce): boolean {
+  return !isCancelAsked && !isRefused &&
+    intents.every(({ status, isActive }) => status === "queued" && isActive);
+}
+
+/** The replacements of a turn, at most {@linkcode MOST_REPLACED}. */
+function replaceSteps(
+  unseen: readonly OpenNonce[],
+  ask: LaneAsk,
+  bumpAfterMs: number,
+  waits: Map<number, string>,
+): readonly Extract<LaneStep, { readonly do: "replace" }>[] {
+  const steps: Extract<LaneStep, { readonly do: "replace" }>[] = [];
+  for (const nonce of unseen) {
+    if (steps.length === MOST_REPLACED) break;
+    const purpose = purposeOf(nonce);
+    const isAsked = purpose === "cancel" && nonce.attempts[0]?.purpose === "pay";
+    if (!isAsked && !isStuck(nonce, nonce === unseen[0], ask, bumpAfterMs)) continue;
+    const bytes = nonce.attempts.map((attempt) => attempt.bytes);
+    const fee = purpose === "cancel" ? ask.cancelling(bytes) : ask.replacing(bytes);
+    if (fee === null) waits.set(nonce.nonce, ABOVE_CAP);
+    else steps.push({ do: "replace", nonce, purpose, fee });
+  }
+  return steps;
+}
+
+/**
+ * The step of a nonce that nothing is signed with; a text: what it waits for.
+ *
+ * @param hasBehind a signature, or one that is to be made, waits for it
+ */
+function unsignedStep(
+  nonce: OpenNonce,
+  hasBehind: boolean,
+  ask: LaneAsk,
+  suspendedMs: number,
+): LaneStep | string {
+  const { intents, isCancelAsked, isRefused, ageMs } = nonce;
+  // its transfers share one transaction: one that is given up takes it from all of them
+  const isWhole = intents.every(({ status }) => status === "queued");
+  if (isWhole && !isCancelAsked) {
+    const areActive = intents.every(({ isActive }) => isActive);
+    // what was refused is asked for again: a cap of the day ends, and a cancel would cost a fee
+    if (areActive && !(isRefused && hasBehind)) return { do: "sign", nonce };
+    if (!areActive && ageMs < suspendedMs) return SUSPENDED;
+  }
+  const fee = ask.cancelling([]);
+  return fee === null ? ABOVE_CAP : { do: "fill", nonce, fee };
+}
+
+/** The purpose of a nonce's next transaction; what is taken out of use stays so. */
+function purposeOf({ attempts, isCancelAsked }: OpenNonce): "pay" | "cancel" {
+  return isCancelAsked ? "cancel" : attempts[0]?.purpose ?? "pay";
+}
+
+/** True where blocks have had their time to take it, and have not, or will not. */
+function isStuck(
+  { attempts }: OpenNonce,
+  isLowest: boolean,
+  ask: LaneAsk,
+  bumpAfterMs: number,
+): boolean {
+  const [newest] = attempts;
+  if (newest === undefined || newest.ageMs < bumpAfterMs) return false;
+  return isLowest || ask.isPassedOver(newest.bytes);
+}

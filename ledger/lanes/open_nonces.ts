@@ -1,0 +1,67 @@
+import type { Sql } from "postgres";
+import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, boolean, json, type RowOf, text } from "../table.ts";
+
+/** A transfer that an open nonce is promised to. */
+export interface PromisedIntent {
+  readonly outgoingId: string;
+  readonly merchantId: string;
+  readonly status: string;
+  /** False while its merchant is suspended. */
+  readonly isActive: boolean;
+}
+
+/** A signed transaction of an open nonce. */
+export interface LivingAttempt {
+  readonly txid: string;
+  readonly purpose: "pay" | "cancel";
+  readonly bytes: string;
+  /** A block that is not solid yet shows it. */
+  readonly isSeen: boolean;
+  /** Time since it was signed, milliseconds. */
+  readonly ageMs: number;
+}
+
+const openShape = shape({
+  /** `hot`, or the derivation index of the deposit address whose nonce it is. */
+  payer: text(),
+  nonce: bigint(),
+  /** Time since it was promised, milliseconds. */
+  ageMs: bigint(),
+  isCancelAsked: boolean(),
+  intents: json<readonly PromisedIntent[]>(),
+  attempts: json<readonly LivingAttempt[]>(),
+});
+/** A nonce that is promised and that no solid block has used, with what was signed with it, the newest first. */
+export type PromisedNonce = RowOf<typeof openShape>;
+
+/**
+ * Nonces of a network that are promised and that no solid block has used, the lowest of each payer first. In one
+ * statement: what a block ends in between would be half of each.
+ */
+export async function readOpenNonces(
+  sql: Sql,
+  network: Network,
+): Promise<readonly PromisedNonce[]> {
+  return openShape.all(
+    await sql`
+    SELECT n.payer, n.nonce, n.cancel_by IS NOT NULL AS is_cancel_asked,
+      (extract(epoch FROM now() - n.promised_at) * 1000)::bigint AS age_ms,
+      (SELECT jsonb_agg(jsonb_build_object('outgoingId', o.id, 'merchantId', o.merchant_id, 'status', o.status,
+          'isActive', NOT EXISTS (
+            SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')) ORDER BY o.id)
+       FROM book.outgoing o WHERE o.id = ANY (n.intents)) AS intents,
+      -- each of its transactions carries all of its transfers, so that the first one's tell them all
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('txid', a.txid, 'purpose', a.purpose, 'bytes', a.bytes,
+          -- a block that our own scan has passed without it was taken back
+          'isSeen', coalesce(a.seen_height > (
+            SELECT c.height FROM hub.cursor c WHERE c.network = a.network AND c.view = 'solid'), false),
+          'ageMs', (extract(epoch FROM now() - a.created_at) * 1000)::bigint) ORDER BY a.number DESC), '[]')
+       FROM book.attempt a
+       WHERE a.outgoing_id = n.intents[1] AND a.nonce = n.nonce AND a.outcome IS NULL) AS attempts
+    FROM book.lane_nonce n
+    WHERE n.network = ${network} AND n.used_by IS NULL
+    ORDER BY n.payer, n.nonce`,
+  );
+}

@@ -1,0 +1,43 @@
+import { createSigner } from "../../../chains/signer/create_signer.ts";
+import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
+import type { SigningKey, TransferBuilder } from "../../../chains/signer.ts";
+import type { Envelope } from "../../../chains/chain.ts";
+import type { Sql } from "../../../ledger/database/connect.ts";
+import type { Network } from "../../../ledger/money/pair.ts";
+import { readIntents } from "../../../ledger/treasury/signing.ts";
+
+/** The real signer with the real rules, whose signatures are paper. */
+export function countingSigner(sql: Sql, network: Network) {
+  let signed = 0;
+  const keyOf = (wallet: "hot" | number): SigningKey => ({
+    address: wallet === "hot" ? "hot-wallet" : `address-${wallet}`,
+    privateKey: new Uint8Array(32),
+  });
+  const bytesOf = ({ nonce, fields }: Envelope, pays: readonly string[]) => {
+    const txid = `${network}-${++signed}`;
+    return {
+      txid,
+      bytes: JSON.stringify({ txid, nonce, price: fields.price, pays }),
+      expiresAt: null,
+    };
+  };
+  const builder: TransferBuilder = {
+    network,
+    ends: { by: "nonce", cancel: (envelope) => bytesOf(envelope, []) },
+    envelopeFault: () => null,
+    intentFault: () => null,
+    sign: (intents, envelope) => bytesOf(envelope, intents.map(({ outgoingId }) => outgoingId)),
+  };
+  return createSigner({
+    keys: {
+      walletId: "wal_test",
+      key: (_, wallet) => keyOf(wallet),
+      address: (_, wallet) => keyOf(wallet).address,
+      lock: () => {},
+    },
+    intents: { read: (ids) => readIntents(sql, ids) },
+    builders: [builder],
+    spending: new SpendingLimits({}),
+    now: Date.now,
+  });
+}

@@ -1,0 +1,297 @@
+import { assertEquals } from "@std/assert";
+import {
+  type LaneAttempt,
+  type LaneIntent,
+  type LaneStep,
+  laneTurn,
+  type LaneView,
+  type OpenNonce,
+} from "../../actors/treasury/lane_turn.ts";
+import type { FeeEstimate } from "../../chains/fees.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+
+const FEE: FeeEstimate = { fee: amountOf("1"), limit: amountOf("2") };
+
+/** A chain that asks for a price, bytes that offer one, and a cap of 200. */
+function asking(price: number) {
+  const above = (bytes: readonly string[]) =>
+    Math.max(price, ...bytes.map((one) => Math.ceil(Number(one) * 1.125)));
+  const within = (bytes: readonly string[]) =>
+    above(bytes) > 200 ? null : { ...FEE, terms: { price: above(bytes) } };
+  return {
+    isPassedOver: (bytes: string) => Number(bytes) < price,
+    replacing: within,
+    cancelling: within,
+  };
+}
+
+const intent = (id: string, fields: Partial<LaneIntent> = {}): LaneIntent => ({
+  outgoingId: id,
+  merchantId: "mer_1",
+  status: "queued",
+  isActive: true,
+  ...fields,
+});
+
+/** An attempt of a minute ago whose bytes offer a price. */
+const attempt = (price: number, fields: Partial<LaneAttempt> = {}): LaneAttempt => ({
+  txid: `t${price}`,
+  purpose: "pay",
+  bytes: String(price),
+  isSeen: false,
+  ageMs: 60_000,
+  ...fields,
+});
+
+const open = (nonce: number, fields: Partial<OpenNonce> = {}): OpenNonce => ({
+  nonce,
+  ageMs: 1_000,
+  intents: [intent(`o${nonce}`)],
+  attempts: [],
+  isCancelAsked: false,
+  isRefused: false,
+  ...fields,
+});
+
+/** Nonces as words: what is done with each, in order. */
+function shown(step: LaneStep): string {
+  switch (step.do) {
+    case "sign":
+    case "fill":
+      return `${step.do} ${step.nonce.nonce}`;
+    case "replace":
+      return `${step.purpose} ${step.nonce.nonce} for ${step.fee.terms?.price}`;
+    case "send":
+      return `send ${step.attempts.map(({ txid }) => txid).join()}`;
+    default:
+      return step satisfies never;
+  }
+}
+
+function decided(open: readonly OpenNonce[], fields: Partial<LaneView> = {}) {
+  const { steps, room, waits } = laneTurn({
+    open,
+    ask: asking(10),
+    bumpAfterMs: 48_000,
+    suspendedMs: 30_000,
+    mostUnseen: 12,
+    isDue: () => true,
+    ...fields,
+  });
+  return { steps: steps.map(shown), room, waits: Object.fromEntries(waits) };
+}
+
+const CAPPED = "waiting: fees are above the cap";
+const signed = [intent("o7", { status: "signed" })];
+
+/** Rules, each with its open nonces, and what is done, how many may follow, and what waits. */
+const TABLE: readonly {
+  readonly rule: string;
+  readonly open: readonly OpenNonce[];
+  readonly view?: Partial<LaneView>;
+  readonly steps: readonly string[];
+  readonly room?: number;
+  readonly waits?: Readonly<Record<string, string>>;
+}[] = [
+  { rule: "an empty lane has room for all", open: [], steps: [], room: 12 },
+  {
+    rule: "a promise that nothing was signed for is signed with its own nonce",
+    open: [open(7)],
+    steps: ["sign 7"],
+    room: 11,
+  },
+  {
+    rule: "a nonce whose transfer was given up is filled",
+    open: [open(7, { intents: [intent("o7", { status: "void" })] })],
+    steps: ["fill 7"],
+    room: 11,
+  },
+  {
+    rule: "one of two transfers that is given up takes the nonce from both",
+    open: [open(7, { intents: [intent("a"), intent("b", { status: "void" })] })],
+    steps: ["fill 7"],
+    room: 11,
+  },
+  {
+    rule: "what is to be filled goes before what is signed behind it",
+    open: [open(7), open(8, { intents: [intent("o8", { status: "void" })] }), open(9)],
+    steps: ["fill 8", "sign 7", "sign 9"],
+    room: 9,
+  },
+  {
+    rule: "a suspended merchant's nonce waits for a moment",
+    open: [open(7, { intents: [intent("o7", { isActive: false })] })],
+    steps: [],
+    room: 11,
+    waits: { 7: "waiting: its merchant is suspended" },
+  },
+  {
+    rule: "a suspended merchant's nonce is filled after half a minute: nothing behind it may wait",
+    open: [open(7, { ageMs: 30_000, intents: [intent("o7", { isActive: false })] })],
+    steps: ["fill 7"],
+    room: 11,
+  },
+  {
+    rule: "a nonce that cannot be filled under the cap is told",
+    open: [open(7, { intents: [intent("o7", { status: "void" })] })],
+    view: { ask: asking(201) },
+    steps: [],
+    room: 11,
+    waits: { 7: CAPPED },
+  },
+  {
+    rule: "what the signer refused is asked for again while nothing stands behind it",
+    open: [open(7, { isRefused: true }), open(8, { isRefused: true })],
+    steps: ["sign 7", "sign 8"],
+    room: 10,
+  },
+  {
+    rule:
+      "what the signer refused is filled for what is signed behind it, and not what follows that",
+    open: [
+      open(7, { isRefused: true }),
+      open(8, { attempts: [attempt(10, { ageMs: 0 })] }),
+      open(9, { isRefused: true }),
+    ],
+    view: { isDue: () => false },
+    steps: ["fill 7", "sign 9"],
+    room: 9,
+  },
+  {
+    rule: "what the signer refused is filled for what will be signed behind it",
+    open: [open(7, { isRefused: true }), open(8)],
+    steps: ["fill 7", "sign 8"],
+    room: 10,
+  },
+  {
+    rule: "where nothing may be signed, what is signed is sent again all the same",
+    open: [open(7), open(8, { attempts: [attempt(10)] })],
+    view: { ask: null },
+    steps: ["send t10"],
+    room: 10,
+  },
+  {
+    rule: "an administrator's wish fills a nonce that is not signed",
+    open: [open(7, { isCancelAsked: true })],
+    steps: ["fill 7"],
+    room: 11,
+  },
+  {
+    rule: "an administrator's wish replaces what is signed at once",
+    open: [
+      open(7, { intents: signed, attempts: [attempt(10, { ageMs: 0 })], isCancelAsked: true }),
+    ],
+    steps: ["cancel 7 for 12"],
+    room: 11,
+  },
+  {
+    rule: "what a block shows is left alone, whatever is wished",
+    open: [
+      open(7, { intents: signed, attempts: [attempt(10, { isSeen: true })], isCancelAsked: true }),
+    ],
+    steps: [],
+    room: 12,
+  },
+  {
+    rule: "an original that a block shows keeps its replacement from being replaced, or sent",
+    open: [open(7, { intents: signed, attempts: [attempt(12), attempt(10, { isSeen: true })] })],
+    view: { ask: asking(50) },
+    steps: [],
+    room: 12,
+  },
+  {
+    rule: "the lowest unseen one is replaced after its time, by both fees' bump",
+    open: [open(7, { intents: signed, attempts: [attempt(100)] })],
+    steps: ["pay 7 for 113"],
+    room: 11,
+  },
+  {
+    rule: "the newest signature's time counts, not the first one's",
+    open: [open(7, { intents: signed, attempts: [attempt(12, { ageMs: 47_999 }), attempt(10)] })],
+    steps: ["send t12,t10"],
+    room: 11,
+  },
+  {
+    rule: "one behind the lowest is replaced only where blocks pass it over",
+    open: [
+      open(7, { attempts: [attempt(10)] }),
+      open(8, { attempts: [attempt(30)] }),
+      open(9, { attempts: [attempt(19)] }),
+    ],
+    view: { ask: asking(20) },
+    steps: ["pay 7 for 20", "pay 9 for 22", "send t30"],
+    room: 9,
+  },
+  {
+    rule: "the lowest unseen one counts, not the lowest open one",
+    open: [
+      open(7, { attempts: [attempt(10, { isSeen: true })] }),
+      open(8, { attempts: [attempt(11)] }),
+    ],
+    steps: ["pay 8 for 13"],
+    room: 11,
+  },
+  {
+    rule: "five are replaced in a turn, and the others are sent again",
+    open: [7, 8, 9, 10, 11, 12, 13].map((nonce) => open(nonce, { attempts: [attempt(nonce)] })),
+    view: { ask: asking(20) },
+    steps: [
+      ...[7, 8, 9, 10, 11].map((nonce) => `pay ${nonce} for 20`),
+      "send t12",
+      "send t13",
+    ],
+    room: 5,
+  },
+  {
+    rule: "what the cap keeps from being replaced is told, and sent again",
+    open: [open(7, { attempts: [attempt(190)] })],
+    steps: ["send t190"],
+    room: 11,
+    waits: { 7: CAPPED },
+  },
+  {
+    rule: "those that the cap holds use up no replacement",
+    open: [
+      ...[7, 8, 9, 10, 11].map((nonce) =>
+        open(nonce, { attempts: [attempt(190, { txid: `c${nonce}` })] })
+      ),
+      open(12, { attempts: [attempt(100)] }),
+    ],
+    view: { ask: { ...asking(10), isPassedOver: () => true } },
+    steps: ["pay 12 for 113", ...[7, 8, 9, 10, 11].map((nonce) => `send c${nonce}`)],
+    room: 6,
+    waits: { 7: CAPPED, 8: CAPPED, 9: CAPPED, 10: CAPPED, 11: CAPPED },
+  },
+  {
+    rule: "a cancel is replaced by a cancel",
+    open: [open(7, { attempts: [attempt(20, { purpose: "cancel" }), attempt(10)] })],
+    steps: ["cancel 7 for 23"],
+    room: 11,
+  },
+  {
+    rule: "a replacement is above every earlier one",
+    open: [open(7, { attempts: [attempt(10), attempt(40, { txid: "dear" })] })],
+    steps: ["pay 7 for 45"],
+    room: 11,
+  },
+  {
+    rule: "what was sent a moment ago is not sent again",
+    open: [open(7, { attempts: [attempt(12, { ageMs: 0 }), attempt(10)] })],
+    view: { isDue: (txid) => txid === "t10" },
+    steps: ["send t10"],
+    room: 11,
+  },
+  {
+    rule: "nodes hold no more of one sender than so many, signed or not",
+    open: [open(7, { attempts: [attempt(10, { ageMs: 0 })] }), open(8), open(9)],
+    view: { mostUnseen: 2, isDue: () => false },
+    steps: ["sign 8", "sign 9"],
+    room: 0,
+  },
+];
+
+for (const { rule, open, view = {}, steps, room = 12, waits = {} } of TABLE) {
+  Deno.test(`a turn of a lane: ${rule}`, () => {
+    assertEquals(decided(open, view), { steps: [...steps], room, waits: { ...waits } });
+  });
+}
