@@ -107,7 +107,9 @@ export type AuthenticationRequiredError = {
 export type Balance = {
   currency: Currency;
   network: NetworkSymbol;
+  /** Amount for payouts and their fees */
   available: Decimal;
+  /** Deposits that are not available yet, before fees: seen and not final, top-ups until they are swept, manual ones until they are confirmed. No payout is counted in it */
   pending: Decimal;
   /** Null where nothing ever moved */
   lastUpdatedAt: Timestamp | null;
@@ -120,7 +122,9 @@ export type BalanceList = {
 export type BalanceOfPair = {
   currency: Currency;
   network: NetworkSymbol;
+  /** Amount for payouts and their fees */
   available: Decimal;
+  /** Deposits that are not available yet, before fees: seen and not final, top-ups until they are swept, manual ones until they are confirmed. No payout is counted in it */
   pending: Decimal;
   withdrawalEnabled: boolean;
   /** Cost of a withdrawal on this network now; null when they are disabled */
@@ -250,6 +254,7 @@ export type Decimal = string;
 
 export type Deposit = {
   id: string;
+  /** Gross: the amount that arrived, before fees */
   amount: Decimal;
   currency: Currency;
   network: NetworkSymbol;
@@ -336,7 +341,7 @@ export type DepositConfirmedEvent = {
       charged: boolean;
     };
   };
-  /** Amount that was credited */
+  /** Net: the amount minus its fees, as the balance got it */
   receivableAmount: Decimal;
   /** Stable on every redelivery; the same as X-Webhook-Id */
   eventId: string;
@@ -372,6 +377,7 @@ export type DepositFailedEvent = {
 
 export type DepositOfMerchant = {
   id: string;
+  /** Gross: the amount that arrived, before fees */
   amount: Decimal;
   currency: Currency;
   network: NetworkSymbol;
@@ -421,10 +427,11 @@ export type DepositPageStatus = {
   /** All payments together, in the token the page asks for; left out while waiting */
   progress?: {
     currency: Currency;
-    /** The quote; null where there is none */
+    /** The quote, always with 8 places: what is to be paid is this rounded up to the token's decimals, `payableAmount`. Null where there is none */
     amount: string | null;
     /** Seen on the chain, credited or not */
     received: Decimal;
+    /** Final, before fees */
     credited: Decimal;
     /** Amount that is still to be sent, rounded to the token's decimals; null without a quote */
     missing: Decimal | null;
@@ -1422,7 +1429,7 @@ export type WithdrawalConfirmedEvent = {
     /** Charged on top of the amount */
     networkFee: Decimal;
   };
-  /** The amount minus the commission */
+  /** The amount minus the commission; the destination got `amount` */
   receivableAmount: Decimal;
   /** Stable on every redelivery; the same as X-Webhook-Id */
   eventId: string;
@@ -1520,6 +1527,7 @@ export interface Operations {
       page?: number;
       /** Rows per page */
       limit?: number;
+      /** Rows that have this status now */
       status?: "PENDING" | "CONFIRMED" | "FAILED" | "CANCELLED" | "PENDING_APPROVAL";
       /** Your reference */
       referenceId?: string;
@@ -1629,10 +1637,13 @@ export interface Operations {
       page?: number;
       /** Rows per page */
       limit?: number;
+      /** Rows that have this status now */
       status?: "PENDING" | "CONFIRMED" | "FAILED" | "CANCELLED";
+      /** This token alone */
       currency?: Currency;
+      /** This network alone */
       network?: NetworkSymbol;
-      /** Your reference */
+      /** Your reference exactly: of an order, the deposits of all its pages */
       referenceId?: string;
       /** Start of the range, included. A date-time without an offset is in UTC */
       startDate?: string;
@@ -1663,7 +1674,9 @@ export interface Operations {
   /** Balances per currency and network */
   "GET /api/balance": {
     query?: {
+      /** This token alone */
       currency?: Currency;
+      /** This network alone */
       network?: NetworkSymbol;
     };
     answer: Balance | BalanceList;
@@ -1676,8 +1689,11 @@ export interface Operations {
       /** Rows per page */
       limit?: number;
       type?: "DEPOSIT" | "WITHDRAWAL" | "SETTLEMENT";
+      /** Rows that have this status now */
       status?: "PENDING" | "CONFIRMED" | "FAILED" | "CANCELLED";
+      /** This token alone */
       currency?: Currency;
+      /** This network alone */
       network?: NetworkSymbol;
       /** Start of the range, included. A date-time without an offset is in UTC */
       startDate?: string;
@@ -1719,6 +1735,7 @@ export interface Operations {
       page?: number;
       /** Rows per page */
       limit?: number;
+      /** Rows that have this status now */
       status?: "PENDING" | "APPROVAL_REQUIRED" | "APPROVED" | "PROCESSING" | "SUBMITTED_TO_LEDGER" | "COMPLETED" | "FAILED" | "CANCELLED" | "REJECTED";
     };
     answer: {
@@ -1896,7 +1913,9 @@ export interface Operations {
       /** Rows per page */
       limit?: number;
       type?: "ADDRESS_ACTIVATION" | "DIRECT_DEPOSIT" | "DEPOSIT_COMMISSION" | "WITHDRAWAL_COMMISSION" | "NETWORK_FEE" | "REVERSAL";
+      /** This token alone */
       currency?: Currency;
+      /** This network alone */
       network?: NetworkSymbol;
       /** Start of the range, included. A date-time without an offset is in UTC */
       startDate?: string;

@@ -41,7 +41,10 @@ const depositConfirmed = z.object({
     type: eg(chargeType, "HYBRID"),
     activationFee: z.object({ amount: eg(f.decimal, "0.5"), charged: eg(z.boolean(), true) }),
   }),
-  receivableAmount: eg(f.decimal.meta({ description: "Amount that was credited" }), "98.5"),
+  receivableAmount: eg(
+    f.decimal.meta({ description: "Net: the amount minus its fees, as the balance got it" }),
+    "98.5",
+  ),
   eventId,
 }).meta({ id: "DepositConfirmedEvent" });
 
@@ -76,7 +79,12 @@ const withdrawalConfirmed = z.object({
     type: eg(chargeType, "FIXED_AMOUNT"),
     networkFee: eg(f.decimal.meta({ description: "Charged on top of the amount" }), "1"),
   }),
-  receivableAmount: eg(f.decimal.meta({ description: "The amount minus the commission" }), "9"),
+  receivableAmount: eg(
+    f.decimal.meta({
+      description: "The amount minus the commission; the destination got `amount`",
+    }),
+    "9",
+  ),
   eventId,
 }).meta({ id: "WithdrawalConfirmedEvent" });
 

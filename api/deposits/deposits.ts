@@ -11,7 +11,7 @@ import { ok, WrittenRows } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
-import { dates, pageOf, pages, pagination } from "../http/list.ts";
+import { dates, ofPair, ofStatus, pageOf, pages, pagination } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
@@ -29,7 +29,7 @@ export const depositMetadata = z.record(z.string(), z.unknown()).meta({
 
 export const depositSchema = z.object({
   id: f.id("dep"),
-  amount: eg(f.decimal, "100"),
+  amount: eg(f.decimal.meta({ description: "Gross: the amount that arrived, before fees" }), "100"),
   currency: f.currency,
   network: f.network,
   status: depositStatus,
@@ -74,10 +74,11 @@ export const getDeposits = route({
   rateCategory: "transactions",
   query: z.object({
     ...pages(10),
-    status: z.enum(DEPOSIT_STATUSES).optional(),
-    currency: f.currency.optional(),
-    network: f.network.optional(),
-    referenceId: f.referenceId.optional(),
+    status: ofStatus(DEPOSIT_STATUSES),
+    ...ofPair,
+    referenceId: f.referenceId.optional().meta({
+      description: "Your reference exactly: of an order, the deposits of all its pages",
+    }),
     ...dates,
   }),
   responses: {

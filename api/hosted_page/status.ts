@@ -29,11 +29,15 @@ const depositPageStatus = z.object({
   progress: z.object({
     currency: f.currency,
     amount: eg(
-      f.eightPlaces.nullable().meta({ description: "The quote; null where there is none" }),
+      f.eightPlaces.nullable().meta({
+        description:
+          "The quote, always with 8 places: what is to be paid is this rounded up to the token's " +
+          "decimals, `payableAmount`. Null where there is none",
+      }),
       "116.27906977",
     ),
     received: eg(f.decimal.meta({ description: "Seen on the chain, credited or not" }), "100"),
-    credited: eg(f.decimal, "100"),
+    credited: eg(f.decimal.meta({ description: "Final, before fees" }), "100"),
     missing: eg(
       f.decimal.nullable().meta({
         description:

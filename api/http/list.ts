@@ -32,6 +32,17 @@ export function pages(rows = 20) {
   return { page: f.page.default(1), limit: f.limit.default(rows) };
 }
 
+/** The parameters that narrow to one currency, one network, or both. */
+export const ofPair = {
+  currency: f.currency.optional().meta({ description: "This token alone" }),
+  network: f.network.optional().meta({ description: "This network alone" }),
+};
+
+/** The parameter that narrows a list to one of some statuses, as rows have it at the moment of reading. */
+export function ofStatus<const S extends readonly string[]>(statuses: S) {
+  return z.enum(statuses).optional().meta({ description: "Rows that have this status now" });
+}
+
 /** The parameters that bound a list in time. */
 export const dates = { startDate: f.startDate.optional(), endDate: f.endDate.optional() };
 

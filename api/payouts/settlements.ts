@@ -12,7 +12,7 @@ import { endIds } from "../http/context.ts";
 import { notDone, notFound } from "../http/errors.ts";
 import { eg, exampleOf } from "../http/example.ts";
 import * as f from "../http/fields.ts";
-import { listed, pageOf, pages } from "../http/list.ts";
+import { listed, ofStatus, pageOf, pages } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
@@ -74,7 +74,7 @@ export const getSettlements = route({
   summary: "List settlements, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: z.object({ ...pages(), status: z.enum(STATUSES).optional() }),
+  query: z.object({ ...pages(), status: ofStatus(STATUSES) }),
   responses: {
     200: {
       description: "One page of settlements",

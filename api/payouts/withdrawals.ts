@@ -19,7 +19,7 @@ import { errorAnswer, notDone } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import { feeInfo, feeInfoSchema } from "../http/fee_info.ts";
 import * as f from "../http/fields.ts";
-import { listed, pageOf, pages } from "../http/list.ts";
+import { listed, ofStatus, pageOf, pages } from "../http/list.ts";
 import { actorOf } from "../http/permission.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
@@ -242,7 +242,7 @@ export const getWithdrawals = route({
     "CANCELLED, and those that ended so before it.",
   query: z.object({
     ...pages(10),
-    status: z.enum(STATUSES).optional(),
+    status: ofStatus(STATUSES),
     referenceId: f.referenceId.optional(),
   }),
   responses: {

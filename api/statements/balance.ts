@@ -19,14 +19,25 @@ import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { eg, exampleOf } from "../http/example.ts";
 import * as f from "../http/fields.ts";
+import { ofPair } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
 const held = {
   currency: f.currency,
   network: f.network,
-  available: eg(f.decimal, "250.5"),
-  pending: eg(f.decimal, "0"),
+  available: eg(
+    f.decimal.meta({ description: "Amount for payouts and their fees" }),
+    "250.5",
+  ),
+  pending: eg(
+    f.decimal.meta({
+      description:
+        "Deposits that are not available yet, before fees: seen and not final, top-ups until they " +
+        "are swept, manual ones until they are confirmed. No payout is counted in it",
+    }),
+    "0",
+  ),
 };
 
 const lastUpdatedAt = f.timestamp.nullable().meta({ description: "Null where nothing ever moved" });
@@ -69,7 +80,7 @@ export const getBalance = route({
     "networks are never added up: what came in on one network goes out on it.",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "balance",
-  query: z.object({ currency: f.currency.optional(), network: f.network.optional() }),
+  query: z.object(ofPair),
   responses: {
     200: {
       description: "One balance where both parameters are given, otherwise a list",

@@ -13,7 +13,7 @@ import { ok } from "../http/answer.ts";
 import { refuseReversed, refuseUnknownMerchant } from "../http/checks.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
-import { dates, paged, pages, pagination } from "../http/list.ts";
+import { dates, ofPair, paged, pages, pagination } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
@@ -90,8 +90,7 @@ export const getCharges = route({
   query: z.object({
     ...pages(),
     type: z.enum(TYPES).optional(),
-    currency: f.currency.optional(),
-    network: f.network.optional(),
+    ...ofPair,
     ...dates,
   }),
   responses: {

@@ -11,7 +11,7 @@ import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
-import { dates, paged, pages, pagination } from "../http/list.ts";
+import { dates, ofPair, ofStatus, paged, pages, pagination } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
@@ -75,9 +75,8 @@ export const getTransactions = route({
   query: z.object({
     ...pages(),
     type: z.enum(TYPES).optional(),
-    status: z.enum(STATUSES).optional(),
-    currency: f.currency.optional(),
-    network: f.network.optional(),
+    status: ofStatus(STATUSES),
+    ...ofPair,
     ...dates,
   }),
   responses: { 200: { description: "One page of the statement", schema: transactionPage } },

@@ -16,6 +16,8 @@ import { signedHeaders } from "../../webhooks/signature.ts";
 /** Remedies of errors; others follow from the status. */
 const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
   reference_taken: "the payout exists: read `GET /api/withdrawals?referenceId=...`",
+  no_balance_row: "wait for a deposit of this pair",
+  insufficient_balance: "pay out `largestWithdrawal` at most, or wait for deposits",
   idempotency_conflict: "use another key",
   treasury_short: "repeat after `Retry-After`",
   outcome_unknown: "repeat with the same reference or key",
