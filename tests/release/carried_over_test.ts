@@ -27,6 +27,7 @@ const ONE_COMMIT = "a step within one commit: rows have it in their history only
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "book.deposit_proof": NOT_REACHED,
   "book.event_revival": NOT_REACHED,
+  "book.lane_nonce": NUMBERED,
   "book.late_outcome": NOT_REACHED,
   "book.late_sweep_address": NOT_REACHED,
   "book.list_bucket": FULL_BUCKET,
