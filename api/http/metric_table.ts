@@ -164,7 +164,7 @@ export const METRICS = {
   engine_signer_open: [
     "gauge",
     ["network"],
-    "1 where payouts can be signed",
+    "1 where the signer has last said that it signs; one that cannot be reached changes nothing",
     "0: `deno task signer status`",
   ],
   engine_network_fee_estimate: [

@@ -149,6 +149,20 @@ test("resellers, deposits by hand and settlement addresses from the command line
   assertMatch((await run(dealt, env)).text, /success +true/);
 });
 
+test("the list of holds does not say that payouts are signed, as it does not ask the signer", async () => {
+  await using api = await testApi();
+  const env = {
+    PUBLIC_URL: `${api.url}/`,
+    ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }),
+  };
+  const { code, text } = await run(["failover"], env);
+  assertEquals(code, 0);
+  assertEquals(
+    text,
+    "Nothing here stops payouts. Does the signer answer? deno task signer status",
+  );
+});
+
 test("a word alone shows its list, with the options of that", async () => {
   await using api = await testApi();
   const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };

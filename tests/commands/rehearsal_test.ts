@@ -91,18 +91,26 @@ test(
     try {
       const server = await startDebianPostgres(dataDir, {});
       try {
-        // accounts of the page are numbers here, which only runuser would not take
+        // accounts of the page are numbers here, which runuser would not take; told to end, it gives its
+        // program two seconds, kills it and ends, as the real one does, while the program's own may go on
         await Deno.mkdir(`${folder}/bin`);
         await Deno.writeTextFile(
           `${folder}/bin/runuser`,
-          `#!/bin/bash\nexec setpriv --reuid="$2" --regid=${GROUP} --clear-groups -- "\${@:4}"\n`,
+          [
+            "#!/bin/bash",
+            `setpriv --reuid="$2" --regid=${GROUP} --clear-groups -- "\${@:4}" <&0 &`,
+            "program=$!",
+            "trap 'kill -TERM $program; sleep 2; kill -KILL $program; exit 143' TERM",
+            "wait $program",
+            "",
+          ].join("\n"),
           { mode: 0o755 },
         );
         const found = await blocks();
         assertEquals(found.length, 15);
         const script = [
           "set -eo pipefail",
-          `trap 'code=$?; set +e; [ $code = 0 ] || tail -n 20 "$R"/*.log; ${'for one in service signer chain; do [ ! -f "$R/$one.pid" ] || '}pkill -TERM -P "$(cat "$R/$one.pid")"; done; wait; exit $code' EXIT`,
+          `trap 'code=$?; set +e; [ $code = 0 ] || tail -n 20 "$R"/*.log; ${'for one in service signer chain; do [ ! -f "$R/$one.pid" ] || '}kill "$(cat "$R/$one.pid")"; done; wait; exit $code' EXIT`,
           ...found.flatMap(({ command }) => [
             // doctor ends with 1, as a rehearsal has no TLS
             command.replace(

@@ -260,7 +260,7 @@ async function resolve(
       if (done instanceof Error) throw done;
       verdicts[verdict]++;
     }
-    return (await installation.admin(service, "failover")).includes("Payouts are signed.");
+    return (await installation.admin(service, "failover")).includes("Nothing here stops payouts.");
   });
   return verdicts;
 }

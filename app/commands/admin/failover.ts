@@ -55,7 +55,10 @@ type Failover = z.infer<typeof FailoverAnswer>;
 
 function shown({ stops, holds, unknownSpends, lostRecords }: Failover): string {
   const lines: string[] = [];
-  if (stops.length === 0) lines.push("Payouts are signed.");
+  // the service does not ask the signer for this answer, so it cannot promise signatures
+  if (stops.length === 0) {
+    lines.push("Nothing here stops payouts. Does the signer answer? deno task signer status");
+  }
   for (const { network, reason } of stops) lines.push(`${network}: nothing is signed: ${reason}`);
   for (const hold of holds.filter(({ endedAt }) => endedAt === null)) {
     lines.push(`\n${hold.id} since ${hold.foundAt}: ${hold.reason}`);
