@@ -1325,6 +1325,8 @@ export type WebhookDelivery = {
   id: string;
   event: "deposit.confirmed" | "deposit.failed" | "withdrawal.confirmed" | "withdrawal.failed" | "transaction.confirmed" | "transaction.failed" | "webhook.test";
   status: "PENDING" | "DELIVERED" | "FAILED" | "SKIPPED";
+  /** Of a SKIPPED event that was never wanted to be sent: `under_1_usd`, the deposit is worth less than 1 USD; `switched_off`, callbacks were off when its turn came */
+  reason: string | null;
   paymentId: string;
   attempts: ({
     number: number;

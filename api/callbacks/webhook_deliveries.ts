@@ -41,6 +41,14 @@ const webhookDelivery = z.object({
   id: f.id("evt"),
   event: eg(event, "withdrawal.confirmed"),
   status: eg(z.enum(["PENDING", "DELIVERED", "FAILED", "SKIPPED"]), "DELIVERED"),
+  reason: eg(
+    z.string().nullable().meta({
+      description:
+        "Of a SKIPPED event that was never wanted to be sent: `under_1_usd`, the deposit " +
+        "is worth less than 1 USD; `switched_off`, callbacks were off when its turn came",
+    }),
+    null,
+  ),
   paymentId: eg(z.string(), f.exampleId("wd")),
   attempts: z.array(z.object({
     number: eg(z.int().min(1), 1),
@@ -114,6 +122,7 @@ function deliveryView(row: ListedDelivery) {
     ...row,
     event: row.type,
     attempts: row.tries.map((attempt) => ({ ...attempt, status: attempt.httpStatus })),
+    reason: row.status === "SKIPPED" ? row.lastOutcome : null,
     nextAttemptAt: row.status === "PENDING" ? row.nextAttemptAt : null,
     payload: JSON.parse(row.payload),
   });

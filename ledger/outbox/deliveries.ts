@@ -3,6 +3,7 @@ import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Page, PageRequest } from "../lists/list_page.ts";
 import { type EventRow, eventTable } from "../rows.ts";
+import { UNDER_ONE_USD } from "./withheld.ts";
 import { lockEndpoint } from "./endpoints.ts";
 
 /** One attempt to deliver an event. */
@@ -198,7 +199,8 @@ export interface Redelivered {
 
 /**
  * Puts the events of a range back in line, the oldest first, each for at least one more attempt. A
- * pause of the endpoint ends, so that it is tried.
+ * pause of the endpoint ends, so that it is tried. Events of deposits under 1 USD are left out: one of them is
+ * sent where it is named alone.
  *
  * @param limit the most that are taken
  * @param audit the line of the audit for that many, null where none is due; in the same transaction
@@ -217,7 +219,7 @@ export async function redeliverEvents(
         SELECT o.id FROM book.outbox o
         WHERE o.merchant_id = ${merchantId} AND o.status = ${range.status}
           AND o.created_at >= ${new Date(range.from)} AND o.created_at < ${new Date(range.until)}
-          AND o.id > ${range.after ?? ""}
+          AND o.id > ${range.after ?? ""} AND o.last_outcome IS DISTINCT FROM ${UNDER_ONE_USD}
           ${
       range.type === undefined ? tx`AND o.type <> 'webhook.test'` : tx`AND o.type = ${range.type}`
     }

@@ -147,7 +147,7 @@ export const DEPOSITS: readonly Spec[] = [
     ],
   },
   {
-    it: "final: worth less than a dollar at first sight, neither charged nor told",
+    it: "final: worth less than a dollar at first sight, neither charged nor sent, only listed",
     given: {
       ...FRESH,
       pending: "10",
@@ -159,6 +159,7 @@ export const DEPOSITS: readonly Spec[] = [
       "10 pending -> available (dep_1 credit)",
       "deposit dep_1 CONFIRMED 10, at 0.5, transaction aa, cleared yes",
       "line 2 DEPOSIT CONFIRMED 10, transaction aa, block 7",
+      "event evt_1 deposit.confirmed SKIPPED",
       "consumed solid",
     ],
   },
@@ -333,13 +334,14 @@ export const DEPOSITS: readonly Spec[] = [
     ],
   },
   {
-    it: "vanished, worth less than a dollar: not told",
+    it: "vanished, worth less than a dollar: not sent, only listed",
     given: { ...SEEN, deposits: [deposit({ usdRate: "0.0999" })] },
     when: vanished(),
     then: [
       "10 pending -> world (dep_1 given_up)",
       "deposit dep_1 FAILED 10, transaction aa, reason its block was replaced",
       "line 2 DEPOSIT FAILED 0, transaction aa, block 7",
+      "event evt_1 deposit.failed SKIPPED, reason its block was replaced",
       "consumed vanished",
     ],
   },
@@ -439,6 +441,7 @@ export const TOP_UPS: readonly Spec[] = [
       "10 pending -> available (dep_1 credit)",
       "deposit dep_1 CONFIRMED 10, source top_up, transaction aa, final yes, cleared yes",
       "line 2 DEPOSIT CONFIRMED 10, transaction aa, block 7",
+      "event evt_1 deposit.confirmed SKIPPED",
       "consumed swept",
     ],
   },

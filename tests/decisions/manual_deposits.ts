@@ -239,6 +239,7 @@ export const MANUAL_DEPOSITS: readonly Spec[] = [
       "10 pending -> available (dep_1 credit)",
       "deposit dep_1 CONFIRMED 10, source manual, at 0.01, cleared yes",
       "line 2 DEPOSIT CONFIRMED 10",
+      "event evt_1 deposit.confirmed SKIPPED",
       "answer deposit CONFIRMED, changed true",
     ],
   },

@@ -110,12 +110,14 @@ test("only the first deposit that is not exempt pays the activation fee", async 
     "CONFIRMED 1 commission 0.01 fee 0.5 effect 0.49",
     "CONFIRMED 2 commission 0.02 fee 0 effect 1.98",
   ]);
-  const events = await sql`SELECT type FROM book.outbox ORDER BY id`;
-  assertEquals(events.map((event) => event["type"]), [
-    "deposit.confirmed",
-    "transaction.confirmed",
-    "deposit.confirmed",
-    "transaction.confirmed",
+  const events = await sql`SELECT type, last_outcome AS reason FROM book.outbox ORDER BY id`;
+  assertEquals(events.map(({ type, reason }) => [type, reason]), [
+    ["deposit.confirmed", "under_1_usd"],
+    ["deposit.confirmed", "under_1_usd"],
+    ["deposit.confirmed", null],
+    ["transaction.confirmed", null],
+    ["deposit.confirmed", null],
+    ["transaction.confirmed", null],
   ]);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);

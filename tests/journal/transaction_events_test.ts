@@ -105,7 +105,7 @@ test("payments of one batch each tell the balance after themselves", async () =>
   await journal.stop(1_000);
 });
 
-test("neither a small deposit nor a cancelled one makes an event", async () => {
+test("a small deposit makes one event that is never sent, a cancelled one makes none", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -143,6 +143,7 @@ test("neither a small deposit nor a cancelled one makes an event", async () => {
     assertEquals(decided.kind, "done");
   }
   assertEquals(await told(sql), [
+    "deposit.confirmed",
     "deposit.failed",
     "transaction.failed DEPOSIT 0 fee 0 after 0.99",
   ]);

@@ -8,13 +8,13 @@ import { add, ZERO } from "../../../ledger/money/amount.ts";
 import { depositFees, isWorthLessThanOne, topUpFees } from "../../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { DepositRow, Hands, TransactionRow } from "../../../ledger/payment_rows.ts";
-import type { DepositAddressRow } from "../../../ledger/rows.ts";
+import type { DepositAddressRow, EventRow } from "../../../ledger/rows.ts";
 import { depositConfirmedPayload, depositFailedPayload } from "../../../webhooks/events.ts";
 import { type Decision, post, type Posting } from "../decision.ts";
 import type { EndIds, EventIds } from "../messages.ts";
 import type { MerchantState, MerchantView } from "../state.ts";
 import { earnMargin, payMargin } from "./margin.ts";
-import { chargesOf, endEvents, lineOf, newLine } from "./statement.ts";
+import { chargesOf, endEvents, lineOf, newLine, withheldEvent } from "./statement.ts";
 
 /** The word of one administrator alone, or none yet. */
 export const NOT_ENDORSED = { endorsedBy: null, endorsedAdmin: null } as const;
@@ -94,7 +94,7 @@ export interface Confirmation extends EndIds {
 
 /**
  * A confirmed deposit's records: fees and margin taken, what is left available, the events made. Under
- * the threshold of 1 USD it is free of fees and makes no event; a top-up pays a flat fee.
+ * the threshold of 1 USD it is free of fees and sends no event; a top-up pays a flat fee.
  */
 export function confirmDeposit(
   { state }: Pick<MerchantView, "state">,
@@ -160,7 +160,7 @@ export function confirmDeposit(
     margins: margin.rows,
     inbox: due.inbox,
     addresses: activates ? [{ ...address, activated: true }] : [],
-    events: exempt ? [] : endEvents(state, {
+    events: (exempt ? withheld : endEvents)(state, {
       ids: eventIds,
       type: "deposit.confirmed",
       payload: (eventId) =>
@@ -182,6 +182,11 @@ export function confirmDeposit(
       at,
     }),
   };
+}
+
+/** The events of a deposit under the threshold: one for the log of deliveries, which nothing sends. */
+function withheld(...end: Parameters<typeof withheldEvent>): readonly EventRow[] {
+  return [withheldEvent(...end)];
 }
 
 /** An end customer's identifier as the merchant is shown it. */
@@ -212,7 +217,7 @@ export function giveUpDeposit(
     postings,
     deposits: [{ ...deposit, status, reason, updatedAt: at }],
     transactions: [line],
-    events: exempt || status === "CANCELLED" ? [] : endEvents(state, {
+    events: status === "CANCELLED" ? [] : (exempt ? withheld : endEvents)(state, {
       ids: eventIds,
       type: "deposit.failed",
       payload: (eventId) =>

@@ -7,6 +7,7 @@
 import { add, type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import { pairKey } from "../../../ledger/money/pair.ts";
 import type { ChargeRow, TransactionRow } from "../../../ledger/payment_rows.ts";
+import { UNDER_ONE_USD } from "../../../ledger/outbox/withheld.ts";
 import type { EventRow } from "../../../ledger/rows.ts";
 import {
   type EventType,
@@ -103,6 +104,19 @@ export function endEvents(state: MerchantState, end: End): readonly EventRow[] {
     eventRow(state, { id, paymentId: line.paymentId, type, at, payload: end.payload(id) }),
     lineEvent(state, { ...end, id: lineEventId }),
   ];
+}
+
+/**
+ * The event of a payment's end that is never sent: the merchant's log of deliveries shows it, and why.
+ *
+ * @param state the account before the end
+ */
+export function withheldEvent(
+  state: MerchantState,
+  { ids: [id], type, payload, line, at }: End,
+): EventRow {
+  const event = eventRow(state, { id, paymentId: line.paymentId, type, at, payload: payload(id) });
+  return { ...event, status: "SKIPPED", lastOutcome: UNDER_ONE_USD };
 }
 
 /**
