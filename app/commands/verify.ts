@@ -58,7 +58,9 @@ export async function verifyCommand(
   let isGood = true;
   for (const url of nodes) {
     if (!URL.canParse(url)) throw new Refused("Cannot look at a node as its URL is malformed", 2);
-    const node = { url, apiKey: env[`${network}_NODE_API_KEY`], requestTimeoutMs: REQUEST_MS };
+    // the key is for the configured nodes: a candidate's owner is not to have it
+    const apiKey = urls.length > 0 ? undefined : env[`${network}_NODE_API_KEY`];
+    const node = { url, apiKey, requestTimeoutMs: REQUEST_MS };
     const findings = await inspect(node, { network, contracts }, AbortSignal.timeout(NODE_MS));
     // a path or credentials in a URL may be secret
     out.log(`${network} ${new URL(url).host}`);

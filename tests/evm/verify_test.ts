@@ -141,3 +141,15 @@ test("a node that does not answer is a fact, not an end", async () => {
   assertEquals(await verifyCommand({}, ["ETH", "http://127.0.0.1:1"], out), 1);
   assert(printed.join("\n").includes("connection failed"));
 });
+
+test("a candidate that is named on the command line is not handed the key of the configured nodes", async () => {
+  await using node = startScriptedRpc(complete());
+  const out = { log: () => {}, error: () => {} };
+  const keys = () => new Set(node.headers.map((headers) => headers.get("authorization")));
+  const env = { ETH_USDT_CONTRACT: USDT, ETH_NODE_API_KEY: "secret", ETH_NODE_URLS: node.url };
+  await verifyCommand(env, ["ETH", node.url], out);
+  assertEquals(keys(), new Set([null]));
+  node.headers.length = 0;
+  await verifyCommand(env, ["ETH"], out);
+  assertEquals(keys(), new Set(["Bearer secret"]));
+});
