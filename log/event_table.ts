@@ -188,7 +188,7 @@ export const EVENTS = {
   "transfer.not_broadcast": ["error", "{network}: {txid} cannot be broadcast: {reason}"],
   "transfer.cancelled": [
     "info",
-    "{network}: the nonce of {outgoingId} was taken out of use in block {height}: {txid}",
+    "{network}: the nonce of {transfer} was taken out of use in block {height}: {txid}",
   ],
   "transfer.unexpected": [
     "fatal",
