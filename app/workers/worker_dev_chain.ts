@@ -13,7 +13,8 @@ import { logEvent } from "../../log/log_event.ts";
 import { serveWorker } from "./serve_worker.ts";
 import { WorkerClient } from "./worker_client.ts";
 
-const START_MS = 15_000;
+/** A machine that is busy with other things takes long to load a chain; the start of the service waits for it. */
+const START_MS = 60_000;
 
 /** A chain of a network, whose family starts it. */
 export interface NetworkChainOptions extends DevChainOptions {
