@@ -219,6 +219,7 @@ shared(
       id: failed,
       event: "deposit.confirmed",
       status: "FAILED",
+      reason: null,
       nextAttemptAt: null,
       deliveredAt: null,
     });
