@@ -42,7 +42,8 @@ async function leftOver({ service, merchants }: SoakWorld): Promise<string[]> {
     UNION ALL SELECT format('inbox rows %s %s', phase, coalesce(quarantine, '')), count(*)::int
       FROM book.inbox WHERE (consumed_at IS NULL OR quarantine IS NOT NULL) AND merchant_id = ANY(${ids}) GROUP BY 1
     UNION ALL SELECT format('events %s', status), count(*)::int
-      FROM book.outbox WHERE status <> 'DELIVERED' AND merchant_id = ANY(${ids}) GROUP BY 1`;
+      FROM book.outbox WHERE status <> 'DELIVERED' AND last_outcome IS DISTINCT FROM 'under_1_usd'
+        AND merchant_id = ANY(${ids}) GROUP BY 1`;
   return rows.map(({ what, count }) => `${count} ${what}`);
 }
 
