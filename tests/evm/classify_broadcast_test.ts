@@ -90,7 +90,7 @@ Deno.test("an answer with an error is no acceptance, even with the right id besi
   assertEquals(classifyBroadcast(answerOf(JSON.stringify(both)), TXID).category, "unclear");
 });
 
-Deno.test("bytes of another transaction are offered to nobody", async () => {
+Deno.test("bytes of another transaction are offered to no node", async () => {
   await assertRejects(
     () => broadcastToAll([], { txid: TXID, bytes: "0x02", expiresAt: null }),
     Error,

@@ -96,7 +96,7 @@ rule(
   },
 );
 
-rule("nobody but the hot wallet sweeps, and nothing goes anywhere else", async (rig) => {
+rule("only the hot wallet sweeps, and all of it goes to the hot wallet", async (rig) => {
   const chain = rig.open([rig.anvil.url], "delegate");
   await createDelegate(rig);
   const movements = await paid(rig, 0, 1, 10_000_000n);

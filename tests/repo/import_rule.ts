@@ -72,7 +72,7 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
     in: "chains/nodes, the ports in chains and ledger/money",
   },
   {
-    // What is started for development is started through a family, as all else that is a chain's own.
+    // a development chain is started through its family, like everything else of a single chain
     of: /^chains\/(family|\w+\/(family|development))\.ts$/,
     may: /^(chains\/(?!families)|devchain\/|ledger\/money\/)/,
     in: "chains, devchain and ledger/money",

@@ -128,7 +128,7 @@ for (
     ["sweeps of two networks", [SWEEP, { ...SWEEP, network: "BNB" }], "wrong-network"],
     ["one that is not queued", [SWEEP, { ...SWEEP, status: "void" }], "not-queued"],
     ["one that goes elsewhere", [SWEEP, { ...SWEEP, destination: "thief" }], "wrong-destination"],
-    ["one that nobody committed", [SWEEP], "unknown-intent"],
+    ["one that was never committed", [SWEEP], "unknown-intent"],
   ] as const
 ) {
   Deno.test(`each intent of a transaction is checked, and it carries no ${what}`, async () => {
