@@ -27,7 +27,7 @@ export async function auditWebhooks(
     { id: string; merchant_id: string; type: string; status: string; payload: string }[]
   >`
     SELECT id, merchant_id, type, status, payload FROM book.outbox
-    WHERE merchant_id = ANY (${ids}::text[])`;
+    WHERE merchant_id = ANY (${ids}::text[]) AND last_outcome IS DISTINCT FROM 'under_1_usd'`;
   const failed = new Map<string, number>();
   for (const { id, merchant_id: merchantId, type, status, payload } of events) {
     const arrival = receiver.arrived.get(id);
@@ -73,7 +73,7 @@ export async function auditWebhooks(
   };
 }
 
-/** Each end of a deposit of a dollar or more has its two events, and there are no others. */
+/** Each end of a deposit of a dollar or more has its two events; of less, one that is kept unsent. */
 async function changesWithoutEvents(
   { sql }: Mortal,
   merchantIds: readonly string[],
@@ -84,11 +84,15 @@ async function changesWithoutEvents(
     ...merchantIds,
   ]}::text[])) d
     FULL JOIN (
-      SELECT payment_id, array_agg(type ORDER BY id) AS types FROM book.outbox
+      SELECT payment_id,
+        array_agg(type || CASE WHEN last_outcome = 'under_1_usd' THEN ' unsent' ELSE '' END ORDER BY id) AS types
+      FROM book.outbox
       WHERE merchant_id = ANY (${[
     ...merchantIds,
   ]}::text[]) GROUP BY payment_id) o ON o.payment_id = d.id
-    WHERE o.types IS DISTINCT FROM CASE WHEN d.amount >= 1 AND d.status IN ('CONFIRMED', 'FAILED')
+    WHERE o.types IS DISTINCT FROM CASE
+      WHEN d.amount < 1 AND d.status = 'CONFIRMED' THEN ARRAY['deposit.confirmed unsent']
+      WHEN d.amount >= 1 AND d.status IN ('CONFIRMED', 'FAILED')
       THEN ARRAY['deposit.' || lower(d.status), 'transaction.' || lower(d.status)] END`;
   return rows.map(({ id, status, types }) =>
     `${id} is ${status} and has the events ${types?.join(", ") ?? "none"}`

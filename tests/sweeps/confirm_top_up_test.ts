@@ -125,7 +125,7 @@ test("the flat fee is the merchant's, shared with its line, and no more than the
   }
 });
 
-test("a top-up under one dollar pays nothing and tells nobody", async () => {
+test("a top-up under one dollar pays nothing, and its event is kept unsent with the reason", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const { journal, merchantId, hear, sweep } = await openAccount(sql);
@@ -133,7 +133,10 @@ test("a top-up under one dollar pays nothing and tells nobody", async () => {
   await hear();
   await sweep(txid);
   assertEquals(await standing(sql), "CONFIRMED fee 0 0.9/0");
-  assertEquals((await sql`SELECT 1 FROM book.outbox`).length, 0);
+  const events = await sql`SELECT type, status, last_outcome AS reason FROM book.outbox`;
+  assertEquals([...events], [
+    { type: "deposit.confirmed", status: "SKIPPED", reason: "under_1_usd" },
+  ]);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

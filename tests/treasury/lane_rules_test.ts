@@ -1,5 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { AnySql, Sql } from "../../ledger/database/connect.ts";
+import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
+import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -58,6 +60,13 @@ async function end(sql: AnySql, txid: string, outcome: string, by: string | null
     UPDATE book.attempt SET outcome = ${outcome}, height = 100, evidence = ${evidence}::text::jsonb
     WHERE txid = ${txid}`;
 }
+
+/** A second attempt of the first transfer that ends as said: its nonce, last tick and time of death. */
+const addUnchecked = (sql: AnySql, purpose: string, ends: string) =>
+  sql.unsafe(`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, created_at, fee_limit, purpose,
+      nonce, dies_after, expires_at)
+    VALUES ('o1', 2, 'mer_1', 'ETH', 'a2', 'bytes', now(), 1, '${purpose}', ${ends})`);
 
 const move = (sql: AnySql, id: string, status: string) =>
   sql`UPDATE book.outgoing SET status = ${status} WHERE id = ${id}`;
@@ -175,6 +184,35 @@ const BROKEN: Readonly<Record<string, Broken>> = {
     await use(sql, 7, "a2");
     await sql`UPDATE book.attempt SET outcome = 'superseded', evidence = '{"by":"a2"}' WHERE txid = 'a1'`;
   }],
+  "a nonce that is also to expire": ["attempt_ends_one_way", async (sql) => {
+    await signO1(sql);
+    await addUnchecked(sql, "pay", "7, 1, now()");
+  }],
+  "an attempt that never ends": ["attempt_ends_one_way", async (sql) => {
+    await signO1(sql);
+    await addUnchecked(sql, "pay", "NULL, NULL, NULL");
+  }],
+  "a cancel of no nonce": ["attempt_cancels_a_nonce", async (sql) => {
+    await signO1(sql);
+    await addUnchecked(sql, "cancel", "NULL, 1, now()");
+  }],
+  "a payment that ends as a cancel": ["attempt_ends_by_purpose", async (sql) => {
+    await signO1(sql);
+    await use(sql, 7, "a1");
+    await end(sql, "a1", "cancelled");
+  }],
+  "a cancel that ends as a payment": ["attempt_ends_by_purpose", async (sql) => {
+    await signO1(sql);
+    await sign(sql, "o1", "x1", 7, "cancel");
+    await use(sql, 7, "x1");
+    await end(sql, "x1", "paid");
+  }],
+  "a cancel that ends in no block": ["attempt_ends_by_purpose", async (sql) => {
+    await signO1(sql);
+    await sign(sql, "o1", "x1", 7, "cancel");
+    await use(sql, 7, "x1");
+    await sql`UPDATE book.attempt SET outcome = 'cancelled' WHERE txid = 'x1'`;
+  }],
   "an attempt paid whose nonce is not used": [OTHERWISE, async (sql) => {
     await signO1(sql);
     await end(sql, "a1", "paid");
@@ -278,6 +316,17 @@ test("a replacement pays, and what it replaced is superseded with it", async () 
     await move(tx, "o1", "final");
     await commit(tx);
   });
+});
+
+test("of a transaction and its replacements one fee is ever paid, so one is set aside", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addLane(sql);
+  await signO1(sql);
+  await sign(sql, "o1", "a2", 7);
+  await sign(sql, "o1", "x1", 7, "cancel");
+  const { assets } = await readCommitments(sql, "ETH");
+  assertEquals(assets.get("native")?.signed, amount("1"));
 });
 
 test("a reverted payout is dead without its nonce, and is queued again with another", async () => {

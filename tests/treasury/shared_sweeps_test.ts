@@ -261,7 +261,6 @@ test("the schema stores a shared transaction whole, and only of sweeps that the 
   );
   await refused([row(1), row(2, { bytes: "[]" })], "Cannot store a part");
   await refused([row(1), row(2, { place: 2 })], "attempt_place");
-  await refused([row(1, { nonce: 1 }), row(2, { nonce: 1 })], "attempt_ends_one_way");
   await sql`UPDATE book.outgoing SET status = 'void' WHERE id = 'out_3'`;
   await sql`
     INSERT INTO book.outgoing
@@ -273,59 +272,4 @@ test("the schema stores a shared transaction whole, and only of sweeps that the 
   for (const text of ["place = 1 - place", "intents = 3", "purpose = 'cancel'", "nonce = 7"]) {
     await assertRejects(() => change(text), Error, "Cannot change an attempt");
   }
-});
-
-test("the schema ends a numbered attempt by proof alone: superseded by another, cancelled by what cancels", async () => {
-  await using database = await testDatabase();
-  const { sql } = database;
-  await addSweeps(sql, 1);
-  const numbered = { nonce: 7, expiresAt: null, diesAfter: null };
-  const first = { outgoingId: "out_1", merchantId: "mer_platform", network: "TRX" } as const;
-  await commitSigned(sql, [{ ...first, txid: "aa", bytes: "{}", ...numbered }]);
-  // a replacement lives beside what it replaces, and a second one that expires does not
-  const add = (number: number, txid: string, purpose: string, ends: string) =>
-    sql.unsafe(
-      `INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, purpose, fee_limit, created_at,
-         nonce, dies_after, expires_at)
-       VALUES ('out_1', ${number}, 'mer_platform', 'TRX', '${txid}', '{}', '${purpose}', 1, now(), ${ends})`,
-    );
-  await add(2, "bb", "pay", "7, NULL, NULL");
-  await add(3, "cc", "cancel", "7, NULL, NULL");
-  await assertRejects(
-    () => add(4, "dd", "cancel", "NULL, 1, now()"),
-    Error,
-    "attempt_cancels_a_nonce",
-  );
-  await assertRejects(() => add(4, "dd", "pay", "NULL, NULL, NULL"), Error, "attempt_ends_one_way");
-  await assertRejects(() => add(4, "dd", "pay", "7, 1, now()"), Error, "attempt_ends_one_way");
-  const { assets } = await readCommitments(sql, "TRX");
-  assertEquals(assets.get("native")?.signed, amount("2"), "one of them is ever in a block");
-  const end = (txid: string, outcome: string, evidence: string | null, height: number | null) =>
-    sql`UPDATE book.attempt SET outcome = ${outcome}, evidence = ${evidence}::text::jsonb, height = ${height}
-        WHERE txid = ${txid}`;
-  const proof = JSON.stringify({ height: 9, hash: "9", by: "bb" });
-  const odd = [
-    ["aa", "superseded", null, null],
-    ["aa", "superseded", JSON.stringify({ height: 9, hash: "9" }), null],
-    ["bb", "superseded", proof, null],
-    ["aa", "expired", JSON.stringify({ height: 9, hash: "9", previousTick: 9 }), null],
-  ] as const;
-  for (const [txid, outcome, evidence, height] of odd) {
-    await assertRejects(() => end(txid, outcome, evidence, height), Error, "attempt_dead_by_proof");
-  }
-  for (
-    const [txid, outcome, height] of [["aa", "cancelled", 9], ["cc", "paid", 9], [
-      "cc",
-      "cancelled",
-      null,
-    ]] as const
-  ) {
-    await assertRejects(() => end(txid, outcome, null, height), Error, "attempt_ends_by_purpose");
-  }
-  const takeBack = () => sql`UPDATE book.outgoing SET status = 'dead' WHERE id = 'out_1'`;
-  await end("aa", "superseded", JSON.stringify({ height: 9, hash: "9", by: "cc" }), null);
-  await assertRejects(takeBack, Error, "may land");
-  await end("bb", "superseded", JSON.stringify({ height: 9, hash: "9", by: "cc" }), null);
-  await takeBack();
-  await end("cc", "cancelled", null, 9);
 });
