@@ -9,7 +9,6 @@ import { z } from "zod";
 import { ChainUnavailable } from "../chain.ts";
 import type { ChainNode, NodeAnswer } from "./node.ts";
 import { CallFailed, NotServed, RateLimited } from "./node_failures.ts";
-import { wordsOf } from "./refusal_texts.ts";
 
 /** Shape that an answer must have; a zod schema is one. */
 type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
@@ -83,7 +82,7 @@ function failureOfError(
   dialect: RpcDialect,
   { node, method, call }: Place,
 ): ChainUnavailable {
-  const words = wordsOf(error.message);
+  const words = node.wordsOf(error.message);
   const message =
     `Cannot read from a node as it reported an error: ${node.label} ${method}: ${error.code} ${words}`;
   switch (dialect.kindOf(error)) {
@@ -144,7 +143,7 @@ function answerOf(answer: NodeAnswer, id: number, place: Place): RpcAnswer {
   if (answer.status !== 200) throw failureOfStatus(answer, place);
   if (parsed.success && parsed.data.id === id) return parsed.data;
   const message = `Cannot read an answer as it is no JSON-RPC of this call: ` +
-    `${place.node.label} ${place.method}: ${wordsOf(answer.text)}`;
+    `${place.node.label} ${place.method}: ${place.node.wordsOf(answer.text)}`;
   throw new CallFailed("malformed", message, place.call, false);
 }
 

@@ -13,7 +13,7 @@ import { CallCoolDowns } from "./call_cool_downs.ts";
 import { Deadline } from "./deadline.ts";
 import { CallFailed, Suspended } from "./node_failures.ts";
 import { readBody } from "./read_body.ts";
-import type { Suspension } from "./refusal_texts.ts";
+import { type Suspension, wordsOf } from "./refusal_texts.ts";
 
 /** Time for which a call that a node does not know is not asked for. */
 const UNKNOWN_MS = 10 * 60 * 1000;
@@ -77,6 +77,35 @@ function retryAfterMs(response: Response): number | null {
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null;
 }
 
+/** Providers take keys as a part of the path; shorter parts are names such as `v3` and `rpc`. */
+const SHORTEST_SECRET = 8;
+
+/** Text without escapes; as it is where they are malformed. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Secrets that a node is sent and repeats: credentials, and parts of the path that may be keys; longest first. */
+function secretsOf({ url: text, apiKey }: NodeOptions): readonly string[] {
+  const url = new URL(text);
+  const { username, password } = url;
+  const parts = url.pathname.split("/").filter((part) => part.length >= SHORTEST_SECRET);
+  const secrets = [...parts, username, password].flatMap((part) => [part, unescaped(part)]);
+  if (username !== "" || password !== "") secrets.push(basicOf(url));
+  if (apiKey !== undefined) secrets.push(apiKey.value);
+  return [...new Set(secrets)].filter((secret) => secret !== "")
+    .sort((one, other) => other.length - one.length);
+}
+
+/** User and password as they are sent. */
+function basicOf({ username, password }: URL): string {
+  return btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+}
+
 /** Text of a connection's failure. It names the whole URL, which may hold a secret. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
@@ -99,6 +128,7 @@ export class ChainNode {
   readonly #headers: Headers;
   readonly #requestTimeoutMs: number;
   readonly #options: NodeOptions;
+  readonly #secrets: readonly string[];
 
   /** @throws {TypeError} when the URL is malformed or not http(s) */
   constructor(options: NodeOptions) {
@@ -110,13 +140,13 @@ export class ChainNode {
       throw new TypeError(`Cannot use a node as its URL is not http or https: ${url.protocol}`);
     }
     this.#options = options;
+    this.#secrets = secretsOf(options);
     this.label = url.host;
     this.meter = new CallMeter(options.dailyCalls ?? null);
     this.#pace = paceOf(options, url.hostname);
     this.#headers = new Headers({ "content-type": "application/json" });
     if (url.username !== "" || url.password !== "") {
-      const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-      this.#headers.set("authorization", `Basic ${btoa(pair)}`);
+      this.#headers.set("authorization", `Basic ${basicOf(url)}`);
       url.username = "";
       url.password = "";
     }
@@ -128,6 +158,16 @@ export class ChainNode {
     url.hash = "";
     this.#base = url.href.replace(/\/+$/, "");
     this.#requestTimeoutMs = options.requestTimeoutMs;
+  }
+
+  /** A text without the parts of the node's URL and the key that may be secret: nodes repeat what they were asked. */
+  masked(text: string): string {
+    return this.#secrets.reduce((left, secret) => left.replaceAll(secret, "..."), text);
+  }
+
+  /** The node's own words, bounded and harmless, for a log line or an operator. */
+  wordsOf(body: string): string {
+    return wordsOf(body, (text) => this.masked(text));
   }
 
   /** Calls per second that it is sent at most now; null without a bound. */
@@ -230,7 +270,7 @@ export class ChainNode {
       }
       throw new ChainUnavailable(
         "network",
-        `Cannot ask a node as the connection failed (${reasonOf(error)}): ${place}`,
+        `Cannot ask a node as the connection failed (${this.masked(reasonOf(error))}): ${place}`,
       );
     }
   }

@@ -9,14 +9,19 @@ import { hexToBytes } from "@noble/hashes/utils.js";
 
 const LONGEST = 300;
 
+/** Takes out of a text what must not be shown. */
+type Mask = (text: string) => string;
+
 /**
  * Makes a node's message readable and harmless: hex becomes UTF-8, control characters become
  * spaces, the length is bounded.
+ *
+ * @param masked takes the node's secrets out: nodes repeat the path that they were asked at
  */
-export function decodeNodeMessage(message: string): string {
+function decodeNodeMessage(message: string, masked: Mask): string {
   const isHex = message.length % 2 === 0 && /^[0-9a-f]+$/i.test(message);
   const text = isHex ? new TextDecoder().decode(hexToBytes(message)) : message;
-  return text.replace(/\p{C}+/gu, " ").trim().slice(0, LONGEST);
+  return masked(text.replace(/\p{C}+/gu, " ")).trim().slice(0, LONGEST);
 }
 
 /** Refusals are short; blocks, which are long, are not searched. */
@@ -32,7 +37,8 @@ export interface Suspension {
   readonly perSecond: number | null;
 }
 
-/** A node's own words, bounded and harmless, for a log line or an operator. */
-export function wordsOf(body: string): string {
-  return decodeNodeMessage(body.slice(0, LONGEST_REFUSAL));
+/** A node's own words, bounded and harmless, for a log line or an operator; see {@linkcode decodeNodeMessage}. */
+export function wordsOf(body: string, masked: Mask): string {
+  // a secret that the bound cuts through would not be found behind it
+  return decodeNodeMessage(masked(body).slice(0, LONGEST_REFUSAL), masked);
 }

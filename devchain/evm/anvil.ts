@@ -136,6 +136,8 @@ async function startAnvil(
     args: [
       ...["--host", "127.0.0.1", "--port", `${port}`, "--chain-id", `${settings.chainId}`],
       ...["--no-mining", "--order", "fifo", "--hardfork", "prague", "--silent"],
+      // pages in a browser of this machine would reach it past the proxy
+      "--no-cors",
       ...["--mnemonic", settings.mnemonic, "--accounts", "1", "--balance", `${FAUCET_COIN}`],
       ...["--prune-history", `${KEPT_STATES}`, "--no-request-size-limit"],
       ...(genesis === null ? [] : ["--init", genesis]),

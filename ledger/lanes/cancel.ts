@@ -47,8 +47,11 @@ export async function askToCancel(
           EXISTS (SELECT FROM book.attempt a WHERE a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
             AND a.outcome IS NULL AND a.seen_height > (
               SELECT c.height FROM hub.cursor c WHERE c.network = a.network AND c.view = 'solid')) AS seen
-        FROM book.outgoing o WHERE o.id = ${id}
-          OR (o.id, o.merchant_id) IN (SELECT w.outgoing_id, w.merchant_id FROM book.withdrawal w WHERE w.id = ${id})
+        FROM (
+          -- two look-ups by key: with an OR all transfers that ever left would be read
+          SELECT p.id, p.merchant_id FROM book.outgoing p WHERE p.id = ${id}
+          UNION SELECT w.outgoing_id, w.merchant_id FROM book.withdrawal w WHERE w.id = ${id}
+        ) named JOIN book.outgoing o ON o.id = named.id AND o.merchant_id = named.merchant_id
         FOR NO KEY UPDATE OF o`;
       if (found === undefined) throw new Undone("unknown");
       if (found.nonce === null || found.status !== "signed") throw new Undone("not_numbered");

@@ -133,6 +133,30 @@ chainTest("what only anvil has, and keys that a node would hold, are refused", a
   });
 });
 
+chainTest(
+  "a page in the developer's browser reaches neither the proxy nor anvil behind it",
+  async () => {
+    await withChain(async (chain) => {
+      const { port } = JSON.parse(
+        await Deno.readTextFile(`${chain.dataDir}/dev-chain-${chain.network}/anvil.port`),
+      );
+      for (const url of [chain.url, `http://127.0.0.1:${port}`]) {
+        // what a browser asks before it sends another site's JSON
+        const response = await fetch(url, {
+          method: "OPTIONS",
+          headers: {
+            origin: "https://elsewhere.example",
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "content-type",
+          },
+        });
+        await response.body?.cancel();
+        assertEquals(response.headers.get("access-control-allow-origin"), null, url);
+      }
+    });
+  },
+);
+
 chainTest("a replacement has to offer a tenth more of both fees", async () => {
   await withChain(async (chain) => {
     const wallet = await fundedWallet(chain, { coin: "1" });

@@ -1,5 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { broadcastToAll, classifyBroadcast } from "../../chains/evm/pay/broadcast.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
+
+/** A node whose URL has nothing secret. */
+const PLAIN = new ChainNode({ url: "http://node", requestTimeoutMs: 1 });
 
 const TXID = `0x${"ab".repeat(32)}`;
 
@@ -54,7 +58,7 @@ const WORDS: readonly (readonly [string, string])[] = [
 
 Deno.test("a node's words about a broadcast: a transaction is never dead by them, and unknown ones say nothing", () => {
   const seen = WORDS.map(([words]) => {
-    const outcome = classifyBroadcast(errorOf(words), TXID);
+    const outcome = classifyBroadcast(PLAIN, errorOf(words), TXID);
     if (outcome.category !== "rejected") return [words, outcome.category];
     return [words, outcome.retryable ? "again" : "never"];
   });
@@ -62,8 +66,8 @@ Deno.test("a node's words about a broadcast: a transaction is never dead by them
 });
 
 Deno.test("an error of the call counts whatever the status of HTTP, a gateway's page does not", () => {
-  assertEquals(classifyBroadcast(errorOf("already known", 400), TXID).category, "known");
-  const page = classifyBroadcast(answerOf("<html>Bad gateway</html>", 502), TXID);
+  assertEquals(classifyBroadcast(PLAIN, errorOf("already known", 400), TXID).category, "known");
+  const page = classifyBroadcast(PLAIN, answerOf("<html>Bad gateway</html>", 502), TXID);
   assertEquals(page, {
     category: "unclear",
     retryable: true,
@@ -74,20 +78,20 @@ Deno.test("an error of the call counts whatever the status of HTTP, a gateway's 
 
 Deno.test("an acceptance counts only for the transaction that was offered", () => {
   const accepting = (result: unknown) =>
-    classifyBroadcast(answerOf(JSON.stringify({ jsonrpc: "2.0", id: 1, result })), TXID);
+    classifyBroadcast(PLAIN, answerOf(JSON.stringify({ jsonrpc: "2.0", id: 1, result })), TXID);
   assertEquals(accepting(TXID), { category: "accepted", retryable: true });
   assertEquals(accepting(TXID.toUpperCase().replace("0X", "0x")).category, "accepted");
   for (const other of [`0x${"cd".repeat(32)}`, "", null, true, undefined]) {
     assertEquals(accepting(other).category, "unclear");
   }
   for (const text of ["", "[]", "null", "{", '{"result":1,"error":{}}']) {
-    assertEquals(classifyBroadcast(answerOf(text), TXID).category, "unclear");
+    assertEquals(classifyBroadcast(PLAIN, answerOf(text), TXID).category, "unclear");
   }
 });
 
 Deno.test("an answer with an error is no acceptance, even with the right id beside it", () => {
   const both = { jsonrpc: "2.0", id: 1, result: TXID, error: { code: -32000, message: "?" } };
-  assertEquals(classifyBroadcast(answerOf(JSON.stringify(both)), TXID).category, "unclear");
+  assertEquals(classifyBroadcast(PLAIN, answerOf(JSON.stringify(both)), TXID).category, "unclear");
 });
 
 Deno.test("bytes of another transaction are offered to no node", async () => {

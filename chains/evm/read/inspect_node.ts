@@ -101,7 +101,7 @@ export async function inspectNode(
   const call = { method: "web3_clientVersion", params: [] };
   const version = await answered("version", "note", async () => ({
     verdict: "note",
-    found: await rpc.ask(node, call, z.string().max(200), signal),
+    found: node.wordsOf(await rpc.ask(node, call, z.string().max(200), signal)),
   }));
   const number = await answered("number of the chain", "bad", async () => {
     await requireChainId(node, chainId, signal);

@@ -15,7 +15,6 @@ import { z } from "zod";
 import type { BroadcastOutcome, SignedTransaction } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import { offerToAll, unclear } from "../../nodes/offer_to_all.ts";
-import { decodeNodeMessage, wordsOf } from "../../nodes/refusal_texts.ts";
 
 /** Meaning of each code; `again` and `never` are rejections that the same bytes may outlive, or not. */
 const MEANINGS: Readonly<Record<string, "known" | "unclear" | "again" | "never">> = {
@@ -63,15 +62,20 @@ function parse(text: string): z.infer<typeof answerSchema> | null {
 /**
  * Classifies one node's answer.
  *
+ * @param node that gave it
  * @param txid of the transaction that was offered
  */
-export function classifyBroadcast(answer: NodeAnswer, txid: string): BroadcastOutcome {
+export function classifyBroadcast(
+  node: Pick<ChainNode, "wordsOf">,
+  answer: NodeAnswer,
+  txid: string,
+): BroadcastOutcome {
   // A proxy in front of the node may fail after it has passed the request on.
-  if (answer.status !== 200) return unclear(`HTTP_${answer.status}`, wordsOf(answer.text));
+  if (answer.status !== 200) return unclear(`HTTP_${answer.status}`, node.wordsOf(answer.text));
   const body = parse(answer.text);
-  if (body === null) return unclear("MALFORMED", wordsOf(answer.text));
+  if (body === null) return unclear("MALFORMED", node.wordsOf(answer.text));
   const { result, code } = body;
-  const message = decodeNodeMessage(body.message ?? body.Error ?? "");
+  const message = node.wordsOf(body.message ?? body.Error ?? "");
   if (result === true) {
     if (code !== undefined && code !== "SUCCESS") return unclear(code, message);
     // An acceptance of something else is no acceptance of this.
@@ -103,7 +107,7 @@ export async function broadcastToAll(
   requireOwnBytes(signed);
   return await offerToAll(nodes, async (node) => {
     const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, signal);
-    return classifyBroadcast(answer, signed.txid);
+    return classifyBroadcast(node, answer, signed.txid);
   });
 }
 

@@ -11,7 +11,6 @@ import type { ChainNode } from "../../nodes/node.ts";
 import { CallFailed } from "../../nodes/node_failures.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readEither, readFrom, type Refused } from "./read_from.ts";
-import { decodeNodeMessage } from "../../nodes/refusal_texts.ts";
 import { saysBusy } from "./refusal_texts.ts";
 import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
 
@@ -80,9 +79,12 @@ export interface ConstantCall {
  * `result: true` the node did not run the call at all (no such contract, constant calls not
  * supported, out of time, an exception): that says nothing of what else it can do.
  */
-function failureOf(answer: ConstantCallAnswer): ReturnType<Refused<ConstantCallAnswer>> {
+function failureOf(
+  answer: ConstantCallAnswer,
+  node: Pick<ChainNode, "wordsOf">,
+): ReturnType<Refused<ConstantCallAnswer>> {
   const { result, transaction } = answer;
-  const text = result.message === undefined ? "" : decodeNodeMessage(result.message);
+  const text = result.message === undefined ? "" : node.wordsOf(result.message);
   if (!result.result) {
     const isBusy = result.code === "SERVER_BUSY" || saysBusy(text);
     const reason = `${result.code ?? "no result"} ${text}`.trim();
@@ -117,8 +119,8 @@ export async function constantCall(
     call_value: 0,
   };
   const head = { path: "/wallet/triggerconstantcontract", body };
-  const refused: Refused<ConstantCallAnswer> = (answer) => {
-    const failure = failureOf(answer);
+  const refused: Refused<ConstantCallAnswer> = (answer, node) => {
+    const failure = failureOf(answer, node);
     if (failure === null) return null;
     return {
       ...failure,

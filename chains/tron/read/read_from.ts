@@ -9,13 +9,12 @@ import { ChainUnavailable } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
-import { wordsOf } from "../../nodes/refusal_texts.ts";
 import { saysBusy, saysNotServed, suspensionIn } from "./refusal_texts.ts";
 import type { AnswerShape } from "./answers.ts";
 
 /** The node and the call that a failure names. */
 interface Place {
-  readonly label: string;
+  readonly node: ChainNode;
   readonly path: string;
   /** Path and body. */
   readonly call: string;
@@ -23,18 +22,18 @@ interface Place {
 
 /** The failure that an HTTP answer stands for, or `null` when it is a good one. */
 function failureOf({ status, text, retryAfterMs }: NodeAnswer, at: Place): ChainUnavailable | null {
-  const place = at.label + at.path;
+  const place = at.node.label + at.path;
   const suspension = suspensionIn(text);
   if (suspension !== null) {
     return new Suspended(
       `Cannot read from a node as it answers nothing for ${suspension.ms} ms: ${place}: ` +
-        wordsOf(text),
+        at.node.wordsOf(text),
       suspension.ms,
     );
   }
   if (saysNotServed(text)) {
     return new NotServed(
-      `Cannot read from a node as it does not serve this call: ${place}: ${wordsOf(text)}`,
+      `Cannot read from a node as it does not serve this call: ${place}: ${at.node.wordsOf(text)}`,
       at.path,
     );
   }
@@ -53,17 +52,17 @@ function failureOf({ status, text, retryAfterMs }: NodeAnswer, at: Place): Chain
  * @throws {ChainUnavailable} when it is not what the schema says
  */
 function parseAnswer<T>(text: string, schema: AnswerShape<T>, at: Place): T {
-  const place = at.label + at.path;
+  const place = at.node.label + at.path;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    const message = `Cannot read an answer as it is not JSON: ${place}: ${wordsOf(text)}`;
+    const message = `Cannot read an answer as it is not JSON: ${place}: ${at.node.wordsOf(text)}`;
     throw new CallFailed("malformed", message, at.call, false);
   }
   if (typeof json === "object" && json !== null && "Error" in json) {
     // java-tron answers HTTP 200 with the exception's text.
-    const reason = wordsOf(String(json.Error));
+    const reason = at.node.wordsOf(String(json.Error));
     const message = `Cannot read from a node as it reported an error: ${place}: ${reason}`;
     throw saysBusy(reason)
       ? new RateLimited(message, null)
@@ -89,7 +88,7 @@ export interface NodeRequest {
 }
 
 /** Reason for which a well-formed answer is none, or `null` where it is one. */
-export type Refused<T> = (answer: T) => {
+export type Refused<T> = (answer: T, node: Pick<ChainNode, "wordsOf">) => {
   readonly category: "reverted" | "rate-limit" | "server-error";
   readonly reason: string;
 } | null;
@@ -110,7 +109,7 @@ export async function readFrom<T>(
   refused?: Refused<T>,
 ): Promise<T> {
   const text = JSON.stringify(body);
-  const at: Place = { label: node.label, path, call: `${path} ${text}` };
+  const at: Place = { node, path, call: `${path} ${text}` };
   const earlier = node.coolDowns.failureOf(path) ?? node.coolDowns.failureOf(at.call);
   if (earlier !== null) throw earlier;
   try {
@@ -122,7 +121,7 @@ export async function readFrom<T>(
       throw failure;
     }
     const found = parseAnswer(answer.text, schema, at);
-    const refusal = refused?.(found) ?? null;
+    const refusal = refused?.(found, node) ?? null;
     if (refusal !== null) throw refusalOf(refusal, at);
     node.coolDowns.succeeded(at.call);
     node.coolDowns.succeeded(path);
@@ -135,7 +134,7 @@ export async function readFrom<T>(
 
 function refusalOf(
   { category, reason }: NonNullable<ReturnType<Refused<unknown>>>,
-  { label, call }: Place,
+  { node: { label }, call }: Place,
 ): ChainUnavailable {
   const message = `${reason} (${label})`;
   switch (category) {
