@@ -16,7 +16,16 @@ const OTHERWISE = [
   "",
 ];
 
-test("the database keeps no address that money is sent to in another spelling than TRON's one", async (t) => {
+/** Texts that are no address of Ethereum. */
+const OTHER_DIGITS = [
+  "52908400098527886E0F7030069857D2E4169EE7",
+  "0X52908400098527886E0F7030069857D2E4169EE7",
+  "0x52908400098527886E0F7030069857D2E4169EE",
+  "0x52908400098527886E0F7030069857D2E4169EEG",
+  "0x52908400098527886E0F7030069857D2E4169EE7\n",
+];
+
+test("the database keeps no address that money is sent to in another form than its network's", async (t) => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -58,8 +67,15 @@ test("the database keeps no address that money is sent to in another spelling th
         }
         await add(network, SOMEWHERE);
       }
+      for (const network of ["ETH", "SEP", "BNB", "tBNB"]) {
+        for (const text of OTHERWISE.filter((one) => !one.startsWith("0x")).concat(OTHER_DIGITS)) {
+          const error = await assertRejects(async () => await add(network, text));
+          assertMatch(String(error), /_is_canonical/, `${network} ${text}`);
+        }
+        await add(network, "0x52908400098527886E0F7030069857D2E4169EE7");
+      }
       // the spelling of other networks is the interface's affair
-      await add("ETH", "0x52908400098527886E0F7030069857D2E4169EE7");
+      await add("SOL", SOMEWHERE);
     });
   }
 });

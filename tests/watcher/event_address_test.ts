@@ -4,6 +4,7 @@ import { createBase58check } from "@scure/base";
 import fc from "fast-check";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import type { Block } from "../../chains/chain.ts";
+import { addressOfEvent } from "../../chains/evm/address.ts";
 import { textKey } from "../../chains/text_key.ts";
 import { addressFromLogHex, addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema, receiptsSchema } from "../../chains/tron/read/answers.ts";
@@ -53,6 +54,29 @@ test("the database knows an address in the form in which events carry it", async
   for (const network of ["TRX", "TRX_SHASTA"]) {
     const found = await eventAddresses(database.sql, network, hexes.map(addressFromLogHex));
     assertEquals(found, hexes);
+  }
+});
+
+test("the database knows an address of an EVM network in that form, whatever its case", async () => {
+  await using database = await testDatabase();
+  const bytes = fc.uint8Array({ minLength: 20, maxLength: 20 });
+  const hexes = [
+    "0".repeat(40),
+    "f".repeat(40),
+    ...fc.sample(bytes.map((value) => value.toHex()), 2_000),
+  ];
+  const spellings = [
+    hexes.map(addressOfEvent),
+    hexes.map((hex) => `0x${hex}`),
+    hexes.map((hex) => `0x${hex.toUpperCase()}`),
+  ];
+  for (const network of ["ETH", "SEP", "BNB", "tBNB"]) {
+    for (const texts of spellings) {
+      assertEquals(await eventAddresses(database.sql, network, texts), hexes, network);
+    }
+    const none = ["", "0x", "ab".repeat(20), `0X${"ab".repeat(20)}`, `0x${"ab".repeat(20)}\n`]
+      .concat(`0x${"ab".repeat(19)}`, `0x${"ab".repeat(19)}ag`, ` 0x${"ab".repeat(20)}`);
+    assertEquals(await eventAddresses(database.sql, network, none), none, network);
   }
 });
 
@@ -163,6 +187,19 @@ test("one place on a chain has one row, whatever its spelling", async () => {
   );
   const rows = await sql`SELECT event_address AS found FROM hub.address ORDER BY network`;
   assertEquals(rows.map(({ found }) => found), Array(2).fill(addressToLogHex(ADDRESS)));
+});
+
+test("one place on an EVM network has one row, whatever the case of its text", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const hex = "52908400098527886e0f7030069857d2e4169ee7";
+  const add = (address: string, network: string) =>
+    sql`
+      INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+      VALUES (${address}, ${network}, 'mer_1', ${`${network} ${address}`}, 1)`;
+  await add(addressOfEvent(hex), "ETH");
+  await assertRejects(() => add(`0x${hex}`, "ETH"), Error, "event_address");
+  await add(`0x${hex}`, "BNB");
 });
 
 /** A block as the adapter reads it. */
