@@ -232,6 +232,14 @@ export interface Chain {
   eventAddress(address: string): string;
   /** The canonical spelling of a transaction id, `null` for a text that names no transaction. */
   transactionId(text: string): string | null;
+  /**
+   * A link by which a wallet opens with receiver, token and amount filled in; absent where wallets have no such
+   * links.
+   *
+   * @param amount exact in the token; null: the payer names it
+   * @returns null where the network has no contract of the currency
+   */
+  paymentLink?(to: string, currency: Currency, amount: Amount | null): string | null;
   /** The deposit address with this index; from the public key alone. */
   deriveAddress(index: number): string;
   /** The newest block. */

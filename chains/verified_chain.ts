@@ -35,6 +35,7 @@ const TREATMENTS: {
   addressOf: "free",
   eventAddress: "free",
   transactionId: "free",
+  paymentLink: "free",
   deriveAddress: "free",
   head: "read",
   solid: "read",

@@ -100,6 +100,7 @@ async function pageOf(
     session,
     payment,
     merchant,
+    paymentLink: context.chains.get(session.network)?.paymentLink,
     isDevelopment: context.environment === "development",
     language: chooseLanguage(wanted ?? null, headers.get("accept-language")),
     now,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Chain } from "../../chains/chain.ts";
 import { type NetworkNames, PROFILES } from "../../chains/profiles.ts";
 import type { PageMerchant } from "../../ledger/hosted_page.ts";
 import {
@@ -194,6 +195,8 @@ export interface PageView {
   readonly network: NetworkNames;
   /** The time that this network takes to make a payment final. */
   readonly usual: UsualTime;
+  /** The link that opens a wallet with what is still to be sent; null where wallets of the network have none. */
+  readonly link: string | null;
   /** True where money sent here may be worth nothing. */
   readonly isTest: boolean;
   readonly language: Language;
@@ -208,13 +211,15 @@ export interface PageFacts {
   readonly session: SessionRow;
   readonly payment: SessionPayment | null;
   readonly merchant: PageMerchant;
+  /** Makes the network's payment links; absent where its wallets have none. */
+  readonly paymentLink: Chain["paymentLink"] | undefined;
   readonly isDevelopment: boolean;
   readonly language: Language;
   readonly now: number;
 }
 
 /** Draws the conclusions of the facts. */
-export function pageView({ isDevelopment, now, ...facts }: PageFacts): PageView {
+export function pageView({ isDevelopment, paymentLink, now, ...facts }: PageFacts): PageView {
   const { session, payment, language } = facts;
   const progress = progressOf(session, payment);
   const state = pageState(session, payment, progress, now);
@@ -226,6 +231,9 @@ export function pageView({ isDevelopment, now, ...facts }: PageFacts): PageView 
     state,
     network,
     usual: usualTime(pace.finalityMs),
+    link: state.kind === "waiting" || state.kind === "partial"
+      ? paymentLink?.(session.address, session.currency, progress.missing) ?? null
+      : null,
     isTest: isDevelopment || network.isTest,
     texts: LANGUAGES[language],
     poll: pollOf(state, overMs),

@@ -141,6 +141,9 @@ function PaymentScreen(
             texts={texts}
             primary
           />
+          {view.link !== null && (
+            <a id="open-in-wallet" class="quiet in-wallet" href={view.link}>{texts.openInWallet}</a>
+          )}
         </section>
       </div>
       <Steps texts={texts} at="waiting" />

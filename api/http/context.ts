@@ -75,6 +75,7 @@ export interface ApiDeps {
       | "address"
       | "transactionId"
       | "transaction"
+      | "paymentLink"
       | "blocks"
       | "hotWallet"
       | "addressOf"

@@ -18,6 +18,7 @@ import { PROFILES, type TokenContracts } from "../profiles.ts";
 import { addressOfEvent, eventAddress, evmAddress } from "./address.ts";
 import { chainIdOf } from "./chain_id.ts";
 import { evmLane, type LaneBounds } from "./lane.ts";
+import { paymentLink } from "./payment_link.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope } from "./pay/envelope.ts";
 import { delegateOf } from "./pay/sweep_delegate.ts";
@@ -274,6 +275,13 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     addressOf: addressOfEvent,
     eventAddress,
     transactionId: evmTransactionId,
+    paymentLink: (to, currency, amount) => {
+      const contract = contracts.get(currency);
+      const decimals = tokenDecimals(currency, network);
+      return contract === undefined
+        ? null
+        : paymentLink(chainId, { contract, decimals }, to, amount);
+    },
     deriveAddress: (index) => deposits.address(index),
     head: (signal) => readNewest(parts, "head", place, stale.head, signal),
     solid: (signal) => readNewest(parts, "solid", place, stale.solid, signal),

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
+import { paymentLink } from "../../chains/evm/payment_link.ts";
 import type { Rates } from "../../rates/rates.ts";
-import { type Called, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
+import { type Called, EMPTY_CHAIN, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { addTransfer, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -401,3 +402,28 @@ shared(
     assertStringIncludes((await late.look()).body, 'data-poll="page"');
   },
 );
+
+test("a wallet is opened with what is still to be sent, where its network has links for that", async () => {
+  const token = { contract: "0xdAC17F958D2ee523a2206206994597C13D831ec7", decimals: 6 };
+  const linking = {
+    ...EMPTY_CHAIN,
+    paymentLink: (to: string, _: string, due: Parameters<typeof paymentLink>[3]) =>
+      paymentLink(1, token, to, due),
+  };
+  await using api = await testApi({
+    rates: ONE_TO_SEVEN,
+    chains: new Map([["TRX", linking], ["TRX_SHASTA", EMPTY_CHAIN]]),
+  });
+  const linkOf = ({ body }: Called) =>
+    /id="open-in-wallet"[^>]* href="([^"]+)"/.exec(body)?.[1]?.replaceAll("&amp;", "&");
+  const page = await openPage(api, QUOTE);
+  const link = `ethereum:${token.contract}@1/transfer?address=${page.address}`;
+  assertEquals(linkOf(await page.look()), `${link}&uint256=14055945`);
+  await page.hear("10", "seen");
+  await page.reach("partial");
+  assertEquals(linkOf(await page.look()), `${link}&uint256=4055945`);
+  assertEquals(linkOf(await (await openPage(api)).look())?.includes("uint256"), false);
+  assertEquals(linkOf(await (await openPage(api, { network: "TRX_SHASTA" })).look()), undefined);
+  await page.end();
+  assertEquals(linkOf(await page.look()), undefined);
+});

@@ -28,6 +28,7 @@ export const ar: Texts = {
   notCopied: "تعذّر النسخ: يُرجى التحديد يدوياً",
   copyAmount: "نسخ المبلغ",
   copyAddress: "نسخ العنوان",
+  openInWallet: "افتح في المحفظة",
   copyTransaction: "نسخ المعاملة",
 
   timeLeft: "الوقت المتبقي",

@@ -46,6 +46,7 @@ export const en = {
   notCopied: "Not copied: select it by hand",
   copyAmount: "Copy the amount",
   copyAddress: "Copy the address",
+  openInWallet: "Open in wallet",
   copyTransaction: "Copy the transaction",
 
   timeLeft: "Time left",

@@ -28,6 +28,7 @@ export const es: Texts = {
   notCopied: "No se ha copiado: selecciónelo a mano",
   copyAmount: "Copiar el importe",
   copyAddress: "Copiar la dirección",
+  openInWallet: "Abrir en el monedero",
   copyTransaction: "Copiar la transacción",
 
   timeLeft: "Tiempo restante",

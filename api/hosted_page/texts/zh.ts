@@ -28,6 +28,7 @@ export const zh: Texts = {
   notCopied: "未能复制，请手动选择",
   copyAmount: "复制金额",
   copyAddress: "复制地址",
+  openInWallet: "在钱包中打开",
   copyTransaction: "复制交易哈希",
 
   timeLeft: "剩余时间",
