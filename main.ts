@@ -17,7 +17,7 @@ import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
 import { VERSION } from "./api/http/version.ts";
 import { loadConfig } from "./app/config/config.ts";
 import { openCrashPoints } from "./app/development/crash_points.ts";
-import { ensureDemo, quickStart } from "./app/development/demo_accounts.ts";
+import { closedNetworks, ensureDemo, quickStart } from "./app/development/demo_accounts.ts";
 import { openHealth } from "./app/health/health.ts";
 import { openReadSlots } from "./app/health/pools.ts";
 import { LoopDelay } from "./app/health/process.ts";
@@ -30,7 +30,7 @@ import { ingestSecret, lockDataDir, nodeName, sessionSecret } from "./app/open/d
 import { storeNodes } from "./app/open/store_nodes.ts";
 import { configureLogging } from "./app/open/logging.ts";
 import { openCallbacks } from "./app/open/open_callbacks.ts";
-import { openChains } from "./app/open/open_chains.ts";
+import { openChains, openedNetworks } from "./app/open/open_chains.ts";
 import { openDatabase } from "./app/open/open_database.ts";
 import { openEngine } from "./app/open/open_engine.ts";
 import { openReconciler } from "./app/open/open_reconciler.ts";
@@ -40,7 +40,6 @@ import { requireOwnUser } from "./app/open/signer_user.ts";
 import { refuse, refuseOpened, refuseStart, untilStopped } from "./app/open/start.ts";
 import { openAttestation } from "./app/open/wallet_attestation.ts";
 import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_clock.ts";
-import { SERVED_NETWORKS } from "./chains/families.ts";
 import { storeDuties } from "./ledger/duties.ts";
 
 /** Bound of every step of a shutdown. */
@@ -67,7 +66,7 @@ if (config.isTraced) openTraces();
 const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 
-const opened = await openWallet(config, SERVED_NETWORKS).catch((error) => refuse(error));
+const opened = await openWallet(config, openedNetworks(config)).catch((error) => refuse(error));
 const { wallet, passphraseFile } = opened;
 await requireOwnUser(config, passphraseFile).catch((error) => refuse(error));
 const openingDatabase = openDatabase(config);
@@ -145,7 +144,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
   if (development) {
     const { devNodes } = chains;
     const credentials = await ensureDemo(sql, config, devNodes, baseUrl, ingestKey, secrets.box);
-    welcome = quickStart(credentials, config.dataDir);
+    welcome = quickStart(credentials, config.dataDir, await closedNetworks(sql, devNodes.keys()));
   }
   const changePlaces = new ChangePlaces();
   const health = openHealth({

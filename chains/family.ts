@@ -32,12 +32,12 @@ export interface OpenOptions {
   readonly dailyCalls?: number | undefined;
   /** Calls per node and second at most, 0 without a bound; default by where the node is. */
   readonly callsPerSecond?: number | undefined;
+  /** True for a development chain: its blocks may come at any time, and it has a number of its own. */
+  readonly isDevelopment: boolean;
   /** Terms of transactions that are made; absent where the chain is only read. */
   readonly making?: {
     /** The most that one may cost, in coin. */
     readonly feeCap: Amount;
-    /** True for a development chain, whose blocks may come at any time. */
-    readonly isDevelopment: boolean;
   };
 }
 

@@ -10,9 +10,12 @@
  * blocks and numbers of both, and of their test networks: `params/config.go` of go-ethereum and bsc.
  * Solana: solana.com/docs (slots of 0.4 s, final after 32).
  *
- * From memory, and to be compared with a node before a family uses them: Solana's identities, the
- * contracts of all networks that are not TRON's, and their levels of coin and fees. Nothing reads them
- * while no family serves their network, see `families.ts`.
+ * Contracts of Ethereum: tether.to (USDT) and developers.circle.com (USDC, Sepolia too). On BNB Smart Chain both tokens are
+ * Binance's (bscscan.com), not Tether's or Circle's. Every start compares decimals, and `deno task verify` shows what a node
+ * has of them. Levels of coin and fees there are estimates.
+ *
+ * From memory, and to be compared with a node before a family uses them: Solana's identities, contracts and levels.
+ * Nothing reads them while no family serves it, see `families.ts`.
  *
  * @module
  */

@@ -144,7 +144,8 @@ function whyNotServed(
 ): string | null {
   const chain = chains.get(network);
   if (chain === undefined) {
-    return `${network} is not served here: it needs a node and an account of the wallet.`;
+    return `${network} is not served here: it needs a node (${network}_NODE_URLS, in development ` +
+      "DEV_CHAINS), an account of the wallet, and a restart.";
   }
   return chain.capabilities.currencies.includes(currency)
     ? null

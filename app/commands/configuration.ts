@@ -5,7 +5,7 @@
  * @module
  */
 
-import { variableDocs } from "../config/variable_docs.ts";
+import { defaultsElsewhere, type VariableDoc, variableDocs } from "../config/variable_docs.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 
@@ -23,6 +23,12 @@ Every variable of the environment. Made from app/config by \`deno task configura
 
 const COLUMNS = "| Name | Kind | Default | Read by | Meaning |\n|---|---|---|---|---|";
 
+/** The default of a network's variable, and of other networks where theirs differs. */
+function defaultCell({ default: value }: VariableDoc, elsewhere: string): string {
+  const own = value === null ? "" : `\`${value}\``;
+  return elsewhere === "" ? own : `${own}; ${elsewhere}`.replace(/^; /, "");
+}
+
 /** The text of the page. */
 export function configurationPage(): string {
   const docs = variableDocs();
@@ -32,7 +38,7 @@ export function configurationPage(): string {
       [
         `\`${doc.name}\``,
         doc.kind,
-        doc.needed ? "**needed**" : doc.default === null ? "" : `\`${doc.default}\``,
+        doc.needed ? "**needed**" : defaultCell(doc, defaultsElsewhere(docs, doc)),
         doc.readers,
         doc.text.replace(/^\* /, ""),
       ].map((cell) => cell.replaceAll("|", "\\|")).join(" | ")

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { variableDocs } from "../config/variable_docs.ts";
+import { defaultsElsewhere, variableDocs } from "../config/variable_docs.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 
@@ -18,7 +18,11 @@ export function envExample(): string {
   const [first = null, ...others] = SERVED_NETWORKS;
   const print = (network: Network | null) =>
     docs.filter((doc) => doc.network === network)
-      .map((doc) => `# ${doc.text}\n# ${doc.name}=${doc.default ?? ""}`);
+      .map((doc) => {
+        const elsewhere = defaultsElsewhere(docs, doc);
+        const text = elsewhere === "" ? doc.text : `${doc.text} (default of ${elsewhere})`;
+        return `# ${text}\n# ${doc.name}=${doc.default ?? ""}`;
+      });
   const parts = [
     HEADER,
     ...print(null),

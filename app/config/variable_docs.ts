@@ -35,6 +35,21 @@ export function variableDocs(): readonly VariableDoc[] {
   ];
 }
 
+/**
+ * The defaults that a variable of a network has on others, for documentation that shows one network of all.
+ *
+ * @returns for example `ETH, SEP 0.02; BNB, tBNB 0.005`; empty where all have the same
+ */
+export function defaultsElsewhere(docs: readonly VariableDoc[], doc: VariableDoc): string {
+  if (doc.network === null) return "";
+  const key = doc.name.slice(doc.network.length);
+  const others = docs.filter(({ name, network, default: value }) =>
+    network !== null && name === network + key && value !== doc.default
+  );
+  return [...Map.groupBy(others, (other) => other.default ?? "none")]
+    .map(([value, of]) => `${of.map(({ network }) => network).join(", ")} ${value}`).join("; ");
+}
+
 /** Variables that the signer reads and the service does not. */
 const OF_SIGNER =
   /^(WALLET_PASSPHRASE_FILE|SIGNER_(STATE_DIR|SOCKET_GROUP|DATABASE_URL)|.*_SIGNER_PER_\w+)$/;

@@ -13,6 +13,7 @@ import { SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { readSettings } from "../../ledger/settings.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { Config } from "../config/config.ts";
@@ -176,8 +177,29 @@ function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
   ];
 }
 
-/** A text for first-time users: addresses of everything, and lines to paste. */
-export function quickStart(credentials: DevCredentials, dataDir: string): string {
+/** Networks of which no pair takes deposits or pays out. */
+export async function closedNetworks(
+  sql: Sql,
+  networks: Iterable<Network>,
+): Promise<readonly Network[]> {
+  const { pairs } = await readSettings(sql);
+  const open = new Set(
+    [...pairs.values()].filter((pair) => pair.depositsEnabled || pair.withdrawalsEnabled)
+      .map(({ network }) => network),
+  );
+  return [...networks].filter((network) => !open.has(network));
+}
+
+/**
+ * A text for first-time users: addresses of everything, and lines to paste.
+ *
+ * @param closed networks with a development chain on which nothing can be paid yet
+ */
+export function quickStart(
+  credentials: DevCredentials,
+  dataDir: string,
+  closed: readonly string[],
+): string {
   const { baseUrl, merchant, admin, chains } = credentials;
   const network = shownNetwork(chains);
   const chain = chains[network];
@@ -185,6 +207,10 @@ export function quickStart(credentials: DevCredentials, dataDir: string): string
     ? `  # 2. pay it from a wallet of ${network}: there is no development chain`
     : `  # 2. pay it on the development chain (put the address in)
   curl -s ${chain.url}/dev/transfer -d '{"to":"<address>","amount":"100","currency":"USDT"}'`;
+  const enabling = closed.map((name) =>
+    `  # ${name} is not enabled yet\n` +
+    `  deno task admin pairs set USDT/${name} --deposits on --withdrawals on\n`
+  ).join("");
   const nodes = Object.entries(chains).map(([name, { url }]) => `  ${name.padEnd(12)}${url}`);
   return `
 Ready: ${baseUrl}   (version ${VERSION}, development; credentials in ${dataDir}/dev-credentials.json)
@@ -197,7 +223,7 @@ ${nodes.join("\n")}
 
 Try it (needs curl):
 
-  export KEY=${merchant.apiKey}
+${enabling === "" ? "" : `${enabling}\n`}  export KEY=${merchant.apiKey}
 
   # 1. a deposit address for your customer
   curl -s ${baseUrl}/api/deposit-address -H "Authorization: $KEY" -H 'Content-Type: application/json' \\

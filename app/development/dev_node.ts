@@ -22,7 +22,7 @@ export interface DevNode {
 
 const Info = z.object({ usdt: z.string(), usdc: z.string().optional(), faucetAddress: z.string() });
 const PROBE_MS = 3_000;
-const FUNDS_USDT = "1000000";
+const FUNDS_TOKENS = "1000000";
 const FUNDS_COIN = "100000";
 
 /** Asks a node whether it is a development chain; `null` when it is not. */
@@ -50,7 +50,11 @@ export async function fundHotWallet(node: DevNode, chain: Chain, markFile: strin
   if (await readStored(markFile) === mark) return;
   await store(markFile, mark);
   if (await chain.balanceOf(hotWallet, "native") > 0n) return;
-  const funds = [["USDT", FUNDS_USDT], [PROFILES[network].coin.symbol, FUNDS_COIN]];
+  const funds = [
+    ["USDT", FUNDS_TOKENS],
+    ...(node.usdc === undefined ? [] : [["USDC", FUNDS_TOKENS]]),
+    [PROFILES[network].coin.symbol, FUNDS_COIN],
+  ];
   for (const [currency, amount] of funds) {
     const response = await fetch(`${node.url}/dev/transfer`, {
       method: "POST",

@@ -56,11 +56,9 @@ export async function openChains(
   wallet: PublicWallet,
 ): Promise<Chains> {
   const results = await Promise.allSettled(
-    SERVED_NETWORKS.map((network) => openNetwork(config, wallet, network)),
+    openedNetworks(config).map((network) => openNetwork(config, wallet, network)),
   );
-  const open = results.flatMap((result) =>
-    result.status === "fulfilled" && result.value !== null ? [result.value] : []
-  );
+  const open = results.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
   const close = async () => {
     await Promise.all(open.map(({ stop }) => stop?.()));
   };
@@ -88,18 +86,24 @@ export function rehearses(
   return environment === "staging" && isRehearsal && PROFILES[network].names.isTest;
 }
 
+/** The networks that are opened: those with nodes, and in development those with a development chain. */
+export function openedNetworks(
+  { environment, networks, devChain }: Pick<Config, "environment" | "networks" | "devChain">,
+): readonly Network[] {
+  return SERVED_NETWORKS.filter((network) =>
+    networks[network].nodeUrls.length > 0 ||
+    (environment === "development" && devChain.networks.includes(network))
+  );
+}
+
 async function openNetwork(
   config: Config,
   wallet: PublicWallet,
   network: Network,
-): Promise<OpenNetwork | null> {
+): Promise<OpenNetwork> {
   const account = wallet.networks[network];
   const settings = config.networks[network];
   const embedded = settings.nodeUrls.length === 0;
-  const { environment, devChain } = config;
-  if (embedded && (environment !== "development" || !devChain.networks.includes(network))) {
-    return null;
-  }
   if (account === undefined) {
     throw new UnusableChain(
       `Cannot open a network as the wallet has no account for it: ${network}`,
@@ -130,7 +134,8 @@ async function openNetwork(
       hotWallet: account.hotWallet,
       dailyCalls: settings.dailyCalls ?? undefined,
       callsPerSecond: settings.callsPerSecond ?? undefined,
-      making: { feeCap, isDevelopment },
+      isDevelopment,
+      making: { feeCap },
     });
     // a development chain behind a proxy looks like any other node, but for its first block
     if (config.environment !== "development" && !isRehearsal) {
@@ -254,6 +259,7 @@ export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network,
         blockMs: blockMsOf(config, network, dev !== null),
         deposits: publicAddresses(network, account),
         hotWallet: account.hotWallet,
+        isDevelopment: dev !== null,
       }),
     );
   }

@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { registerWallet, type WalletMismatch } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { addNetworks } from "../../chains/wallet/add_networks.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import {
   holdsWords,
@@ -22,8 +23,10 @@ export interface Wallet {
 }
 
 /**
- * Opens the configured wallet's public side; in development a wallet is made on first start.
+ * Opens the configured wallet's public side; in development a wallet is made on first start, and the one that
+ * was made gets accounts of networks that are opened later.
  *
+ * @param networks that are opened
  * @throws {WalletFault} when it cannot be used, when there is none outside development, or one that was made for development
  */
 export async function openWallet(config: Config, networks: readonly Network[]): Promise<Wallet> {
@@ -41,7 +44,13 @@ export async function openWallet(config: Config, networks: readonly Network[]): 
       development: true,
     });
   }
-  const wallet = await openConfiguredWallet(config, walletFile);
+  let wallet = await openConfiguredWallet(config, walletFile);
+  // a file that the operator names is the operator's to extend
+  const isOwn = config.environment === "development" && config.walletFile === null;
+  if (isOwn && networks.some((network) => wallet.networks[network] === undefined)) {
+    const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
+    ({ wallet } = await addNetworks({ file: walletFile, passphrase, networks }));
+  }
   if (config.environment !== "development" && await holdsWords(walletFile)) {
     throw new WalletFault(
       `Cannot run on the signer's wallet file, make the service's own by deno task wallet show-public: ${walletFile}`,

@@ -85,13 +85,14 @@ async function secondNode(
   if (known === undefined) {
     throw new Error(`Cannot ask a second node as the network is not open: ${network}`);
   }
-  const { contracts } = known;
+  const { contracts, isDevelopment } = known;
   const chain = await familyOf(network).open({
     network,
     nodeUrls: [url],
     contracts,
     deposits: { address },
     hotWallet,
+    isDevelopment,
   });
   return { name: new URL(url).host, chain };
 }

@@ -23,7 +23,7 @@ export const TRON: Family = {
   name: "tron",
   address: tronAddress,
   encodeAddress: addressOfPublicKey,
-  async open({ apiKey, dailyCalls, callsPerSecond, making, ...options }) {
+  async open({ apiKey, dailyCalls, callsPerSecond, isDevelopment, making, ...options }) {
     const { createTronChain } = await import("./tron_chain.ts");
     return createTronChain({
       ...options,
@@ -31,10 +31,10 @@ export const TRON: Family = {
       ...(dailyCalls === undefined ? {} : { dailyCalls }),
       ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
       ...(making === undefined ? {} : {
-        lifetimeMs: making.isDevelopment ? DEVELOPMENT_LIFETIME_MS : LIFETIME_MS,
+        lifetimeMs: isDevelopment ? DEVELOPMENT_LIFETIME_MS : LIFETIME_MS,
         highestFeeLimitSun: sunOf(making.feeCap),
         checksIdentity: true,
-        ...(making.isDevelopment ? {} : { leastBlockMs: LEAST_BLOCK_MS }),
+        ...(isDevelopment ? {} : { leastBlockMs: LEAST_BLOCK_MS }),
       }),
     });
   },

@@ -158,7 +158,7 @@ shared(
       [{ currency: "USDC", network: "TRX" }, "TRX has no contract of USDC configured here."],
       [
         { currency: "USDT", network: "ETH" },
-        "ETH is not served here: it needs a node and an account of the wallet.",
+        "ETH is not served here: it needs a node (ETH_NODE_URLS, in development DEV_CHAINS), an account of the wallet, and a restart.",
       ],
     ] as const;
     const enabled = () =>

@@ -3,6 +3,7 @@ import { type IdPrefix, newId } from "../../actors/runtime/ids.ts";
 import { withParts } from "../../app/commands/merchant_guide.ts";
 import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import { needs } from "../support/permissions.ts";
+import { commandsOf, missingPrograms, runCommands } from "../support/shown_commands.ts";
 
 const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
 const GUIDE = new URL("../../docs/merchant.md", import.meta.url);
@@ -10,60 +11,10 @@ const GUIDE = new URL("../../docs/merchant.md", import.meta.url);
 /** Fast blocks, final three blocks later. */
 const ENV = { DEV_CHAIN_BLOCK_MS: "150", DEV_CHAIN_SOLID_LAG: "3" };
 
-/** Programs that the guide's commands need. */
-const PROGRAMS = ["bash", "curl", "jq"];
-
-async function missingPrograms(): Promise<readonly string[]> {
-  const missing: string[] = [];
-  for (const program of PROGRAMS) {
-    try {
-      await new Deno.Command(program, { args: ["--version"] }).output();
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      missing.push(program);
-    }
-  }
-  return missing;
-}
-
-/** A command of the guide, and what it prints. */
-interface Shown {
-  readonly command: string;
-  readonly printed: string;
-}
-
-/** The guide's commands in their order; a block of JSON right behind one is what it prints. */
-function commandsOf(guide: string): readonly Shown[] {
-  const blocks = guide.matchAll(/^```sh\n(.*?)^```\n(?:\n```json\n(.*?)^```\n)?/gms);
-  return [...blocks].map(([, command = "", printed = ""]) => ({ command, printed }));
-}
-
 /** Names of the fields of a body, nested ones too. */
 function fieldsOf(value: unknown, before = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [before];
   return Object.entries(value).flatMap(([name, inner]) => fieldsOf(inner, `${before}.${name}`));
-}
-
-/** Runs commands one after the other in one shell, and compares what each prints. */
-async function runCommands(
-  t: Deno.TestContext,
-  commands: readonly Shown[],
-  dataDir: string,
-): Promise<void> {
-  const marker = "-- the next command --";
-  const script = commands.map(({ command }) => command).join(`echo '${marker}'\n`)
-    .replaceAll(".data/", `${dataDir}/`);
-  const { success, stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-euo", "pipefail", "-c", script],
-    signal: AbortSignal.timeout(180_000),
-  }).output();
-  const printed = new TextDecoder().decode(stdout).split(`${marker}\n`);
-  for (const [i, shown] of commands.entries()) {
-    await t.step(shown.command.split("\n")[0] ?? "", () => {
-      assertEquals(printed[i] ?? "(it was not reached)", shown.printed);
-    });
-  }
-  assert(success, new TextDecoder().decode(stderr));
 }
 
 const missing = ignore ? [] : await missingPrograms();
