@@ -115,6 +115,7 @@ export class Engine {
       onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
       scanStopped: (network) => this.watched.get(network)?.stopped ?? null,
+      isHeadRead: (network) => this.watched.get(network)?.isHeadRead ?? false,
       onStatus: (network, status) => this.treasuries.set(network, status),
       ...(deps.treasuryPolicy === undefined ? {} : { policy: deps.treasuryPolicy }),
       ...(deps.coinRate === undefined ? {} : { coinRate: deps.coinRate }),

@@ -203,6 +203,10 @@ export const EVENTS = {
     "error",
     "{network}: {transfer} is final, and another transaction holds its row: its block is read again",
   ],
+  "transfer.end_refused": [
+    "error",
+    "{network}: nonce {nonce} of {payer} is used, and its end cannot be written ({reason}): its block is read again: {txid}",
+  ],
   "transfer.disputed": ["fatal", "{network}: {transfer} is {reason}"],
   "transfer.broadcast": ["debug", "{network}: {txid} was broadcast: {category} {code} {words}"],
   "transfer.broadcast_unclear": [
@@ -234,6 +238,14 @@ export const EVENTS = {
   ],
   "treasury.turn_kept": ["warning", "cannot give up a turn, it runs out: {late}"],
   "treasury.lane_stopped": ["error", "{network}: nothing is signed with nonces now: {reason}"],
+  "treasury.lane_closed": [
+    "error",
+    "{network}: nothing is signed with nonces of {wallet}, others go on: {reason}",
+  ],
+  "treasury.nonce_unread": [
+    "warning",
+    "{network}: next nonces of {count} wallets are not read, they are asked for again: {payer}: {reason}",
+  ],
   "treasury.nonce_refused": [
     "warning",
     "{network}: nonce {nonce} of {payer} cannot be signed with ({purpose}): {reason}",

@@ -19,10 +19,10 @@ import {
   readQueuedIds,
   setHoldBound,
 } from "../../ledger/failover/holds.ts";
+import { isToBlame } from "../../ledger/database/database_errors.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { newId } from "../runtime/ids.ts";
-import { isToBlame } from "./sign_queued.ts";
 import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 
 /** Milliseconds between two questions to the signer for earlier signatures, while a hold is open. */

@@ -1,11 +1,18 @@
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Chain } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { LanePort } from "../../chains/lane.ts";
 import { readFirstNonce, storeFirstNonce } from "../../ledger/lanes/first_nonce.ts";
 import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
+import { logEvent } from "../../log/log_event.ts";
 import { payerOf } from "./liquidity.ts";
+import type { PartBound } from "./part_bound.ts";
+
+/** Deposit addresses whose nonces are asked for in one poll, all at once: the others follow in the next ones. */
+const ASKED_AT_ONCE = 8;
+/** The longest that the hot wallet's nonce is waited for, and those of the deposit addresses together, milliseconds. */
+const QUESTION_MS = 3_000;
 
 /** A nonce of a payer that a node shows as used, and the solid block by which the scan must have met it. */
 interface Ahead {
@@ -13,12 +20,28 @@ interface Ahead {
   readonly height: number;
 }
 
+/** Reasons for which lanes do not go on. */
+export interface LaneTroubles {
+  /** Reason for which nothing is signed with nonces on the network; null: there is none. */
+  readonly stopped: string | null;
+  /** Reasons for which lanes of deposit addresses are closed, by payer; no other lane waits for them. */
+  readonly closed: ReadonlyMap<string, string>;
+  /** The question that has to be answered before the hot wallet's lane can begin, and was not. */
+  readonly failure: ChainUnavailable | null;
+}
+
 /** Finds out whether the nonces that the books know are those of the chain. */
 export class LaneFaults {
   readonly #sql: Sql;
   readonly #chain: Chain;
   readonly #lane: LanePort;
+  #isOpen = false;
   #ahead = new Map<string, Ahead>();
+  /** Reasons by payer, each with the nonce that it is about. */
+  #found = new Map<string, { readonly nonce: number; readonly reason: string }>();
+  /** Number of the last look at each payer, so that those come next that were not asked for longest. */
+  #askedIn = new Map<string, number>();
+  #looks = 0;
 
   constructor(sql: Sql, chain: Chain, lane: LanePort) {
     this.#sql = sql;
@@ -26,63 +49,142 @@ export class LaneFaults {
     this.#lane = lane;
   }
 
+  /** True once it is known where the hot wallet's lane begins. */
+  async isOpen(): Promise<boolean> {
+    return this.#isOpen ||= await readFirstNonce(this.#sql, this.#chain.network) !== null;
+  }
+
   /**
-   * The reason for which nothing may be signed with nonces; null: there is none. The hot wallet's lane is opened by
-   * it, once, where solid blocks show all that the wallet has sent.
+   * Looks for nonces that a transaction which the books do not know has used. The hot wallet's lane is opened by it, once, where solid
+   * blocks show all that the wallet has sent. Only lanes whose lowest nonce no block shows are asked for. What is
+   * not answered is asked for again and stops nothing: no nonce is ever promised to two transfers, whichever transaction used it.
    *
    * @param lanes open nonces by their payers, the lowest first
    * @param solid the own scan's cursor; null: nothing was scanned yet
-   * @throws {ChainUnavailable} when nodes do not say what is needed
    */
   async find(
     lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
     solid: Cursor | null,
-  ): Promise<string | null> {
-    const { network } = this.#chain;
-    if (await readFirstNonce(this.#sql, network) === null) {
-      const fault = await this.#open(solid);
-      if (fault !== null) return fault;
+    bound: PartBound,
+  ): Promise<LaneTroubles> {
+    const unseen = new Map(
+      [...lanes].flatMap(([payer, [lowest]]) =>
+        lowest === undefined || lowest.attempts.some(({ isSeen }) => isSeen)
+          ? []
+          : [[payer, lowest] as const]
+      ),
+    );
+    this.#forget(unseen);
+    let stopped: string | null = null;
+    let failure: ChainUnavailable | null = null;
+    if (!await this.isOpen()) {
+      try {
+        stopped = await this.#open(solid, bound.within(QUESTION_MS));
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        stopped = "nodes do not say where the hot wallet's nonces begin";
+        failure = error;
+      }
     }
-    for (const [payer, [lowest]] of lanes) {
-      if (lowest === undefined || solid === null) continue;
-      const fault = await this.#foreignHand(payer, lowest, solid);
-      if (fault !== null) return fault;
+    if (solid !== null) {
+      await this.#look(unseen, ["hot"], solid, bound);
+      await this.#look(unseen, this.#nextOf(unseen), solid, bound);
     }
-    return null;
+    const closed = new Map([...this.#found].map(([payer, { reason }]) => [payer, reason]));
+    stopped ??= closed.get("hot") ?? null;
+    closed.delete("hot");
+    return { stopped, closed, failure };
   }
 
   /** Finds out where the hot wallet's lane begins. @returns why it cannot begin yet */
-  async #open(solid: Cursor | null): Promise<string | null> {
+  async #open(solid: Cursor | null, signal: AbortSignal): Promise<string | null> {
     const { hotWallet, network } = this.#chain;
     if (solid === null) return "the scan has not begun";
-    const head = await this.#lane.next(hotWallet, "head");
-    const first = await this.#lane.next(hotWallet, "solid", undefined, solid);
+    const head = await this.#lane.next(hotWallet, "head", signal);
+    const first = await this.#lane.next(hotWallet, "solid", signal, solid);
     if (head !== first) return "the hot wallet has transactions that are not final yet";
     await storeFirstNonce(this.#sql, network, first);
     return null;
+  }
+
+  /** Deposit addresses that are looked at in this poll. */
+  #nextOf(unseen: ReadonlyMap<string, PromisedNonce>): readonly string[] {
+    const askedIn = (payer: string) => this.#askedIn.get(payer) ?? 0;
+    return [...unseen]
+      // one that may still be on its way says nothing
+      .filter(([payer, { ageMs }]) => payer !== "hot" && ageMs >= this.#lane.bumpAfterMs)
+      .map(([payer]) => payer)
+      .filter((payer) => !this.#found.has(payer))
+      .sort((a, b) => askedIn(a) - askedIn(b)).slice(0, ASKED_AT_ONCE);
+  }
+
+  /** Looks at lanes at once, each apart from the others. */
+  async #look(
+    unseen: ReadonlyMap<string, PromisedNonce>,
+    payers: readonly string[],
+    solid: Cursor,
+    bound: PartBound,
+  ): Promise<void> {
+    const signal = bound.within(QUESTION_MS);
+    const unread: { payer: string; error: ChainUnavailable }[] = [];
+    this.#looks++;
+    await Promise.all(payers.map(async (payer) => {
+      const lowest = unseen.get(payer);
+      if (lowest === undefined || this.#found.has(payer) || bound.isOver) return;
+      this.#askedIn.set(payer, this.#looks);
+      try {
+        await this.#foreignHand(payer, lowest, solid, signal);
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        unread.push({ payer, error });
+      }
+    }));
+    const [first] = unread;
+    if (first === undefined) return;
+    const { network } = this.#chain;
+    logEvent("treasury.nonce_unread", { network, count: unread.length, ...first });
   }
 
   /**
    * Finds a nonce that solid blocks show as used and that the scan, which has passed them, has not met: the key has
    * another hand.
    */
-  async #foreignHand(payer: string, lowest: PromisedNonce, solid: Cursor): Promise<string | null> {
+  async #foreignHand(
+    payer: string,
+    { nonce, ageMs }: PromisedNonce,
+    solid: Cursor,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { network } = this.#chain;
+    const wallet = payerOf(this.#chain, payer);
     const mark = this.#ahead.get(payer);
-    if (mark?.nonce === lowest.nonce) {
-      if (solid.height < mark.height) return null;
-      if (await hasLateOutcome(this.#sql, network, mark.height)) return null;
-      const wallet = payerOf(this.#chain, payer);
-      return `nonce ${lowest.nonce} of ${wallet} was used by a transaction that the scan has not met`;
+    if (mark !== undefined) {
+      if (solid.height < mark.height) return;
+      if (await hasLateOutcome(this.#sql, network, mark.height)) return;
+      // by a node that has the scan's own block: one that lied, or is of another branch, stops nothing
+      if (await this.#lane.next(wallet, "solid", signal, solid) <= nonce) {
+        this.#ahead.delete(payer);
+        return;
+      }
+      const reason =
+        `nonce ${nonce} of ${wallet} was used by a transaction that the scan has not met`;
+      this.#found.set(payer, { nonce, reason });
+      return;
     }
-    this.#ahead.delete(payer);
-    // nothing strange about one that may still be on its way
-    if (lowest.ageMs < this.#lane.bumpAfterMs) return null;
-    const next = await this.#lane.next(payerOf(this.#chain, payer), "solid");
-    if (next <= lowest.nonce) return null;
+    if (ageMs < this.#lane.bumpAfterMs) return;
+    if (await this.#lane.next(wallet, "solid", signal) <= nonce) return;
     // read after it: by this block the nonce is used
-    const { height } = await this.#chain.solid();
-    this.#ahead.set(payer, { nonce: lowest.nonce, height });
-    return null;
+    const { height } = await this.#chain.solid(signal);
+    this.#ahead.set(payer, { nonce, height });
+  }
+
+  /** Forgets what was found of nonces that are used or seen by now. */
+  #forget(unseen: ReadonlyMap<string, PromisedNonce>): void {
+    const isOf = <One extends { readonly nonce: number }>(
+      [payer, { nonce }]: readonly [string, One],
+    ) => unseen.get(payer)?.nonce === nonce;
+    this.#ahead = new Map([...this.#ahead].filter(isOf));
+    this.#found = new Map([...this.#found].filter(isOf));
+    this.#askedIn = new Map([...this.#askedIn].filter(([payer]) => unseen.has(payer)));
   }
 }

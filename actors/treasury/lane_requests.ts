@@ -7,10 +7,12 @@
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readLaneRows } from "../../ledger/lanes/lane_rows.ts";
+import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
+import type { InFlight } from "../../ledger/treasury/signing.ts";
 import { logEvent } from "../../log/log_event.ts";
 import type { LaneStep, OpenNonce } from "./lane_turn.ts";
 import { priceOf } from "./prices.ts";
-import type { NumberedRequest } from "./sign_nonces.ts";
+import type { NumberedRequest, NumberedTransaction } from "./sign_nonces.ts";
 
 /** A step, with the payer of its lane. */
 export interface PayerStep<Step extends LaneStep = LaneStep> {
@@ -37,23 +39,57 @@ export function requestOf({ payer, step }: PayerStep<Priced>): NumberedRequest {
   return { payer, nonce, intents, purpose, fee: step.fee };
 }
 
+/** Nonces whose transfers are priced at once. */
+const PRICED_AT_ONCE = 8;
+
+/** Nonces that are to be signed for the first time, with their prices. */
+export interface PricedAgain {
+  readonly requests: readonly NumberedRequest[];
+  /** Those whose transfers must not be signed as things stand. */
+  readonly wouldFail: readonly { readonly payer: string; readonly nonce: number }[];
+}
+
 /**
- * Prices a nonce's transfers again.
+ * Prices the transfers of promised nonces, a few at once and each apart. What has no price at the moment is left out, as is
+ * what was not begun before the signal.
  *
- * @returns `would fail`: they must not be signed as things stand; null: there is no price at the moment
+ * @returns in the order of the steps
  */
-export async function priceAgain(
+export async function pricesAgain(
+  sql: Sql,
+  chain: Chain,
+  steps: readonly PayerStep<Extract<LaneStep, { readonly do: "sign" }>>[],
+  signal: AbortSignal,
+): Promise<PricedAgain> {
+  const requests: (NumberedRequest | null)[] = steps.map(() => null);
+  const wouldFail: { payer: string; nonce: number }[] = [];
+  const left = [...steps.entries()];
+  const price = async () => {
+    for (let next = left.shift(); next !== undefined && !signal.aborted; next = left.shift()) {
+      const [place, { payer, step: { nonce } }] = next;
+      const found = await priceAgain(sql, chain, payer, nonce, signal);
+      if (found === "would fail") wouldFail.push({ payer, nonce: nonce.nonce });
+      else requests[place] = found;
+    }
+  };
+  await Promise.all(Array.from({ length: PRICED_AT_ONCE }, price));
+  return { requests: requests.filter((one) => one !== null), wouldFail };
+}
+
+/** `would fail`: it must not be signed as things stand; null: there is no price at the moment. */
+async function priceAgain(
   sql: Sql,
   chain: Chain,
   payer: string,
   { nonce, intents }: OpenNonce,
+  signal: AbortSignal,
 ): Promise<NumberedRequest | "would fail" | null> {
   const { network } = chain;
   const ids = intents.map(({ outgoingId }) => outgoingId);
   const [first, ...others] = await readLaneRows(sql, ids);
   if (first === undefined) return null;
   try {
-    const { fee } = await priceOf(chain, [first, ...others]);
+    const { fee } = await priceOf(chain, [first, ...others], signal);
     return { payer, nonce, intents, purpose: "pay", fee };
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
@@ -61,4 +97,41 @@ export async function priceAgain(
     logEvent("treasury.nonce_waits", { network, nonce, reason: error.message });
     return null;
   }
+}
+
+/** Open nonces by their payers, the hot wallet's first: merchants' payouts wait for those. */
+export function lanesOf(
+  promised: readonly PromisedNonce[],
+): ReadonlyMap<string, readonly PromisedNonce[]> {
+  const lanes = Map.groupBy(promised, ({ payer }) => payer);
+  const hot = lanes.get("hot");
+  lanes.delete("hot");
+  return hot === undefined ? lanes : new Map([["hot", hot], ...lanes]);
+}
+
+/** A transaction that was committed, as it is sent. */
+export function sendable({ txid, bytes, request }: NumberedTransaction): InFlight {
+  const { outgoingId = "" } = request.intents[0] ?? {};
+  return { outgoingId, paymentId: null, txid, bytes, expiresAt: null };
+}
+
+/** Transactions that are sent again, in the order of their steps. */
+export function sendableAgain(
+  steps: readonly Extract<LaneStep, { readonly do: "send" }>[],
+  promised: readonly PromisedNonce[],
+): readonly InFlight[] {
+  const owner = new Map(
+    promised.flatMap(({ attempts, intents }) =>
+      attempts.map(({ txid }) => [txid, intents[0]?.outgoingId ?? ""] as const)
+    ),
+  );
+  return steps.flatMap(({ attempts }) =>
+    attempts.map(({ txid, bytes }) => ({
+      outgoingId: owner.get(txid) ?? "",
+      paymentId: null,
+      txid,
+      bytes,
+      expiresAt: null,
+    }))
+  );
 }

@@ -1,7 +1,9 @@
 /** The lanes of a network as of the last poll. */
 export interface LaneState {
-  /** Reason of the lanes' own for which nothing is signed; null: there is none. */
+  /** Reason of the hot wallet's lane for which nothing is signed; null: there is none. */
   readonly stopped: string | null;
+  /** Deposit addresses whose lanes are closed, as their nonces are not those of the books. */
+  readonly closed: number;
   /** Nonces that are promised and that no solid block has used. */
   readonly open: number;
   /** Those of them that no block shows. */

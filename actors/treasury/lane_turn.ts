@@ -55,6 +55,8 @@ export interface LaneView {
   readonly suspendedMs: number;
   /** So many nonces may be unseen at once. */
   readonly mostUnseen: number;
+  /** False while the newest blocks are not read: what they may show is not replaced. */
+  readonly isHeadRead: boolean;
   /** True where a transaction was not sent for a while. */
   readonly isDue: (txid: string) => boolean;
 }
@@ -107,7 +109,7 @@ export function laneTurn(view: LaneView): LaneTurn {
     attempts.length > 0 && !attempts.some(({ isSeen }) => isSeen)
   );
   const first = ask === null ? [] : unsignedSteps(view, unsigned, ask, waits);
-  const replacements = ask === null ? [] : replaceSteps(unseen, ask, view.bumpAfterMs, waits);
+  const replacements = ask === null ? [] : replaceSteps(unseen, ask, view, waits);
   const replaced = new Set(replacements.map(({ nonce }) => nonce));
   const sends = unseen.flatMap((nonce): LaneStep[] => {
     const attempts = nonce.attempts.filter(({ txid }) => view.isDue(txid));
@@ -146,7 +148,7 @@ function isSignable({ intents, isCancelAsked, isRefused }: OpenNonce): boolean {
 function replaceSteps(
   unseen: readonly OpenNonce[],
   ask: LaneAsk,
-  bumpAfterMs: number,
+  { bumpAfterMs, isHeadRead }: LaneView,
   waits: Map<number, string>,
 ): readonly Extract<LaneStep, { readonly do: "replace" }>[] {
   const steps: Extract<LaneStep, { readonly do: "replace" }>[] = [];
@@ -154,7 +156,8 @@ function replaceSteps(
     if (steps.length === MOST_REPLACED) break;
     const purpose = purposeOf(nonce);
     const isAsked = purpose === "cancel" && nonce.attempts[0]?.purpose === "pay";
-    if (!isAsked && !isStuck(nonce, nonce === unseen[0], ask, bumpAfterMs)) continue;
+    const isDue = isHeadRead && isStuck(nonce, nonce === unseen[0], ask, bumpAfterMs);
+    if (!isAsked && !isDue) continue;
     const bytes = nonce.attempts.map((attempt) => attempt.bytes);
     const fee = purpose === "cancel" ? ask.cancelling(bytes) : ask.replacing(bytes);
     if (fee === null) waits.set(nonce.nonce, ABOVE_CAP);

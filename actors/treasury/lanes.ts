@@ -13,21 +13,31 @@ import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
 import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
-import type { InFlight, QueueOf, SigningTurn } from "../../ledger/treasury/signing.ts";
+import {
+  type InFlight,
+  passTurn,
+  type QueueOf,
+  type SigningTurn,
+} from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { LaneFaults } from "./lane_faults.ts";
-import { type PayerStep, priceAgain, requestOf, stepsOf } from "./lane_requests.ts";
-import type { LaneState } from "./lane_state.ts";
-import { ABOVE_CAP, type LaneStep, laneTurn, type OpenNonce, SUSPENDED_MS } from "./lane_turn.ts";
-import { payerOf } from "./liquidity.ts";
+import { LaneFaults, type LaneTroubles } from "./lane_faults.ts";
 import {
-  type NumberedRequest,
-  type NumberedTransaction,
-  type SignedNonces,
-  signNonces,
-} from "./sign_nonces.ts";
+  lanesOf,
+  type PayerStep,
+  pricesAgain,
+  requestOf,
+  sendable,
+  sendableAgain,
+  stepsOf,
+} from "./lane_requests.ts";
+import { LaneMemory } from "./lane_memory.ts";
+import type { LaneState } from "./lane_state.ts";
+import { ABOVE_CAP, laneTurn, SUSPENDED_MS } from "./lane_turn.ts";
+import { payerOf } from "./liquidity.ts";
+import { PartBound } from "./part_bound.ts";
+import { type NumberedRequest, type SignedNonces, signNonces } from "./sign_nonces.ts";
 
 /** Dependencies of a network's lanes. */
 export interface LanesDeps {
@@ -41,21 +51,28 @@ export interface LanesDeps {
   readonly monotonic: () => number;
   /** Time for which a suspended merchant's nonce waits, milliseconds; default half a minute. */
   readonly suspendedMs?: number;
-  /** Sends transactions in this order. */
-  readonly send: (transactions: readonly InFlight[]) => Promise<void>;
+  /** Time that one turn of all lanes has, milliseconds; default ten seconds. */
+  readonly partMs?: number;
+  /** False while the newest blocks of the network are not read; default: they are. */
+  readonly isHeadRead?: () => boolean;
+  /** Sends transactions in this order; after the time none is begun. */
+  readonly send: (transactions: readonly InFlight[], boundMs: number) => Promise<void>;
 }
+
+/** Time that a turn of all lanes has: payouts wait for it. */
+const PART_MS = 10_000;
+/** Time that sending has in any case, so that it is not starved by questions. */
+const LEAST_SEND_MS = 2_000;
 
 /** The lanes of one network. */
 export class Lanes {
   readonly #chain: Chain;
   readonly #lane: LanePort;
   readonly #deps: LanesDeps;
-  /** Last time that each transaction was sent; forgotten with the process, then sent again. */
-  #sentAt = new Map<string, number>();
-  /** Nonces whose transfers the signer refused for reasons of their own, or that would fail. */
-  #refused = new Map<string, string>();
+  readonly #memory: LaneMemory;
   readonly #faults: LaneFaults;
   #rooms = new Map<string, number>();
+  #closed: ReadonlyMap<string, string> = new Map();
   #replaced = 0;
   #state: LaneState | null = null;
   /** Until the first poll, too. */
@@ -65,6 +82,7 @@ export class Lanes {
     this.#chain = chain;
     this.#lane = lane;
     this.#deps = deps;
+    this.#memory = new LaneMemory(deps.monotonic, deps.resendMs);
     this.#faults = new LaneFaults(deps.sql, chain, lane);
   }
 
@@ -84,6 +102,11 @@ export class Lanes {
     return of === "merchants" ? this.room("hot") : this.#isStopped ? 0 : Infinity;
   }
 
+  /** Payers whose lanes have no room now: what they would pay for is not pulled. */
+  get full(): readonly string[] {
+    return [...this.#rooms].filter(([, room]) => room === 0).map(([payer]) => payer);
+  }
+
   /** Takes room for a nonce that was promised. */
   take(payer: string): void {
     this.#rooms.set(payer, Math.max(0, this.room(payer) - 1));
@@ -94,96 +117,137 @@ export class Lanes {
    *
    * @throws {ChainUnavailable} when it cannot be read
    */
-  async firstOf(payer: string): Promise<number> {
-    return await this.#lane.next(payerOf(this.#chain, payer), "solid");
+  async firstOf(payer: string, signal?: AbortSignal): Promise<number> {
+    return await this.#lane.next(payerOf(this.#chain, payer), "solid", signal);
   }
 
   /** Keeps what the signer refused, so that its nonce is filled when something stands behind it. */
   refuse(payer: string, nonce: number, reason: string): void {
-    this.#refused.set(`${payer}/${nonce}`, reason);
+    this.#memory.refuse(payer, nonce, reason);
   }
 
   /** Notes that a transaction is being sent. */
   sent(txid: string): void {
-    this.#sentAt.set(txid, this.#deps.monotonic());
+    this.#memory.sent(txid);
   }
 
   /**
-   * One turn of every lane.
+   * One turn of every lane, by the node that has the network's turn to sign, in a bounded time; the others only look at
+   * what is open.
    *
    * @param solid the own scan's cursor, read just now; null: nothing was scanned yet
    * @throws {ChainUnavailable} when nodes do not say what is needed; what is due was sent before
    */
   async poll(solid: Cursor | null): Promise<void> {
-    const { sql } = this.#deps;
+    const { sql, node, leaseMs } = this.#deps;
     const { network } = this.#chain;
     const promised = await readOpenNonces(sql, network);
-    this.#forget(promised);
-    const lanes = Map.groupBy(promised, ({ payer }) => payer);
+    this.#memory.keepOnly(promised);
     this.#isStopped = true;
-    const stopped = await this.#faults.find(lanes, solid);
-    this.#note(promised, stopped, new Map());
+    if (promised.length === 0 && await this.#faults.isOpen()) {
+      this.#isStopped = await readSigningStop(sql, network) !== null;
+      this.#rooms = new Map();
+      this.#note(promised, { stopped: null, closed: new Map() }, new Map());
+      return;
+    }
+    const turn = await takeTurn(sql, network, node, leaseMs);
+    if (turn === null) return this.#note(promised, { stopped: null, closed: new Map() }, new Map());
+    try {
+      await this.#follow(turn, promised, solid);
+    } catch (error) {
+      // what this node lacks, such as a signer or a node that answers, another one may have
+      await passTurn(sql, network, node)
+        .catch((late: unknown) => logEvent("treasury.turn_kept", { late }));
+      throw error;
+    }
+  }
+
+  async #follow(
+    turn: SigningTurn,
+    promised: readonly PromisedNonce[],
+    solid: Cursor | null,
+  ): Promise<void> {
+    const { sql } = this.#deps;
+    const { network } = this.#chain;
+    const bound = new PartBound(this.#deps.partMs ?? PART_MS);
+    const lanes = lanesOf(promised);
+    const troubles = await this.#faults.find(lanes, solid, bound);
+    this.#note(promised, troubles, new Map());
     // what stops signing altogether has reasons of its own in readiness
-    this.#isStopped = stopped !== null || await readSigningStop(sql, network) !== null;
-    this.#rooms = new Map();
+    this.#isStopped = troubles.stopped !== null || await readSigningStop(sql, network) !== null;
+    let { failure } = troubles;
     let ask: LaneAsk | null = null;
-    let failure: ChainUnavailable | null = null;
     if (!this.#isStopped && promised.some((nonce) => this.#needsTerms(nonce))) {
       try {
-        ask = await this.#lane.asks();
+        ask = await this.#lane.asks(bound.signal);
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         failure = error;
       }
     }
+    const { steps, waits } = this.#decide(lanes, troubles.closed, ask);
+    this.#note(promised, troubles, waits);
+    await storeLaneReasons(sql, waits);
+    if (ask !== null) await this.#signAll(turn, steps, promised, bound);
+    const again = stepsOf(steps, "send").map(({ step }) => step);
+    const boundMs = Math.max(bound.leftMs, LEAST_SEND_MS);
+    await this.#deps.send(sendableAgain(again, promised), boundMs);
+    if (failure !== null) throw failure;
+  }
+
+  /** Decides a turn of each lane; a closed one has none. */
+  #decide(
+    lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
+    closed: ReadonlyMap<string, string>,
+    ask: LaneAsk | null,
+  ): { readonly steps: readonly PayerStep[]; readonly waits: ReadonlyMap<string, string> } {
+    const { isHeadRead = () => true, suspendedMs = SUSPENDED_MS } = this.#deps;
+    this.#rooms = new Map();
     const waits = new Map<string, string>();
     const steps: PayerStep[] = [];
     for (const [payer, nonces] of lanes) {
+      const fault = closed.get(payer);
       const turn = laneTurn({
-        open: nonces.map((nonce) => this.#viewOf(nonce)),
+        open: nonces.map((nonce) => this.#memory.viewOf(nonce)),
         ask,
         bumpAfterMs: this.#lane.bumpAfterMs,
         mostUnseen: this.#mostUnseen(payer),
-        suspendedMs: this.#deps.suspendedMs ?? SUSPENDED_MS,
-        isDue: (txid) => this.#isDue(txid),
+        suspendedMs,
+        isHeadRead: isHeadRead(),
+        isDue: (txid) => this.#memory.isDue(txid),
       });
-      this.#rooms.set(payer, turn.room);
-      for (const step of turn.steps) steps.push({ payer, step });
+      this.#rooms.set(payer, fault === undefined ? turn.room : 0);
+      if (fault === undefined) { for (const step of turn.steps) steps.push({ payer, step }); }
       for (const nonce of nonces) {
-        const reason = turn.waits.get(nonce.nonce);
+        const reason = fault ?? turn.waits.get(nonce.nonce);
         if (reason === undefined) continue;
         for (const { outgoingId } of nonce.intents) waits.set(outgoingId, reason);
       }
     }
-    this.#note(promised, stopped, waits);
-    await storeLaneReasons(sql, waits);
-    if (steps.length === 0) return;
-    const turn = await takeTurn(sql, network, this.#deps.node, this.#deps.leaseMs);
-    if (turn === null) return;
-    if (ask !== null) await this.#signAll(turn, steps, promised);
-    for (const { step } of stepsOf(steps, "send")) await this.#sendAgain(step, promised);
-    if (failure !== null) throw failure;
+    return { steps, waits };
   }
 
   async #signAll(
     turn: SigningTurn,
     steps: readonly PayerStep[],
     promised: readonly PromisedNonce[],
+    bound: PartBound,
   ): Promise<void> {
-    const solid = await this.#chain.solid();
-    const fills = stepsOf(steps, "fill").map(requestOf);
-    const filled = await this.#sign(turn, solid, fills, promised);
-    if (filled === null) return;
-    const again: NumberedRequest[] = [];
-    for (const { payer, step: { nonce } } of stepsOf(steps, "sign")) {
-      const request = await priceAgain(this.#deps.sql, this.#chain, payer, nonce);
-      if (request === "would fail") this.refuse(payer, nonce.nonce, "the transfer would fail");
-      else if (request !== null) again.push(request);
+    const { signal } = bound;
+    const fills = stepsOf(steps, "fill");
+    const firsts = stepsOf(steps, "sign");
+    const replaced = stepsOf(steps, "replace");
+    if (fills.length + firsts.length + replaced.length === 0) return;
+    const solid = await this.#chain.solid(signal);
+    const filled = await this.#sign(turn, solid, fills.map(requestOf), promised, bound);
+    if (filled === null || bound.isOver) return;
+    const again = await pricesAgain(this.#deps.sql, this.#chain, firsts, signal);
+    for (const { payer, nonce } of again.wouldFail) {
+      this.refuse(payer, nonce, "the transfer would fail");
     }
-    const signed = await this.#sign(filled, solid, again, promised);
-    if (signed === null) return;
-    const replaced = stepsOf(steps, "replace").map(requestOf);
-    await this.#sign(signed, solid, replaced, promised);
+    const signed = await this.#sign(filled, solid, again.requests, promised, bound);
+    if (signed === null || bound.isOver) return;
+    await this.#sign(signed, solid, replaced.map(requestOf), promised, bound);
   }
 
   /** Signs, commits and sends. @returns the turn that is left; null: it is lost */
@@ -192,6 +256,7 @@ export class Lanes {
     solid: BlockRef,
     requests: readonly NumberedRequest[],
     promised: readonly PromisedNonce[],
+    bound: PartBound,
   ): Promise<SigningTurn | null> {
     if (requests.length === 0) return turn;
     const living = new Map(
@@ -207,44 +272,22 @@ export class Lanes {
     const isCancel = done.transactions.some(({ request }) => request.purpose === "cancel");
     crashPoint(isCancel ? "treasury.after-cancel-commit" : "treasury.after-commit");
     this.#replaced += done.transactions.filter(({ request }) => isReplacement(request)).length;
-    await this.#deps.send(done.transactions.map(sendable));
+    await this.#deps.send(done.transactions.map(sendable), Math.max(bound.leftMs, LEAST_SEND_MS));
     return done.turn;
   }
 
   #tell({ refused, transactions }: SignedNonces): void {
     const { network } = this.#chain;
     for (const { request: { payer, nonce, purpose }, reason, isShared } of refused) {
-      if (this.#refused.get(`${payer}/${nonce}`) !== reason) {
+      if (!this.#memory.hasRefused(payer, nonce, reason)) {
         logEvent("treasury.nonce_refused", { network, payer, nonce, purpose, reason });
       }
       if (!isShared && purpose === "pay") this.refuse(payer, nonce, reason);
     }
     for (const { txid, request: { payer, nonce, purpose } } of transactions) {
-      this.#refused.delete(`${payer}/${nonce}`);
+      this.#memory.signed(payer, nonce);
       logEvent("treasury.nonce_signed", { network, payer, nonce, purpose, txid });
     }
-  }
-
-  async #sendAgain(
-    step: Extract<LaneStep, { readonly do: "send" }>,
-    promised: readonly PromisedNonce[],
-  ): Promise<void> {
-    const owner = new Map(
-      promised.flatMap(({ attempts, intents }) =>
-        attempts.map(({ txid }) => [txid, intents[0]?.outgoingId ?? ""] as const)
-      ),
-    );
-    await this.#deps.send(step.attempts.map(({ txid, bytes }) => ({
-      outgoingId: owner.get(txid) ?? "",
-      paymentId: null,
-      txid,
-      bytes,
-      expiresAt: null,
-    })));
-  }
-
-  #viewOf(nonce: PromisedNonce): OpenNonce {
-    return { ...nonce, isRefused: this.#refused.has(`${nonce.payer}/${nonce.nonce}`) };
   }
 
   /** True where a turn of it may sign something. */
@@ -254,34 +297,28 @@ export class Lanes {
     return !attempts.some(({ isSeen }) => isSeen) && newest.ageMs >= this.#lane.bumpAfterMs;
   }
 
-  #isDue(txid: string): boolean {
-    const { monotonic, resendMs } = this.#deps;
-    return (this.#sentAt.get(txid) ?? -Infinity) + resendMs <= monotonic();
-  }
-
   #mostUnseen(payer: string): number {
     return payer === "hot" ? this.#lane.mostUnseen : 1;
   }
 
-  /** Forgets what was sent, refused or met of nonces that are over. */
-  #forget(promised: readonly PromisedNonce[]): void {
-    const txids = new Set(promised.flatMap(({ attempts }) => attempts.map(({ txid }) => txid)));
-    this.#sentAt = new Map([...this.#sentAt].filter(([txid]) => txids.has(txid)));
-    const keys = new Set(promised.map(({ payer, nonce }) => `${payer}/${nonce}`));
-    this.#refused = new Map([...this.#refused].filter(([key]) => keys.has(key)));
-  }
-
   #note(
     promised: readonly PromisedNonce[],
-    stopped: string | null,
+    { stopped, closed }: Pick<LaneTroubles, "stopped" | "closed">,
     waits: ReadonlyMap<string, string>,
   ): void {
+    const { network } = this.#chain;
     if (stopped !== null && this.#state?.stopped !== stopped) {
-      logEvent("treasury.lane_stopped", { network: this.#chain.network, reason: stopped });
+      logEvent("treasury.lane_stopped", { network, reason: stopped });
     }
+    for (const [payer, reason] of closed) {
+      if (this.#closed.get(payer) === reason) continue;
+      logEvent("treasury.lane_closed", { network, wallet: payer, reason });
+    }
+    this.#closed = closed;
     const unseen = promised.filter(({ attempts }) => !attempts.some(({ isSeen }) => isSeen));
     this.#state = {
       stopped,
+      closed: closed.size,
       open: promised.length,
       unseen: unseen.length,
       lowestAgeMs: promised.find(({ payer }) => payer === "hot")?.ageMs ?? null,
@@ -289,14 +326,4 @@ export class Lanes {
       replaced: this.#replaced,
     };
   }
-}
-
-function sendable({ txid, bytes, request }: NumberedTransaction): InFlight {
-  return {
-    outgoingId: request.intents[0]?.outgoingId ?? "",
-    paymentId: null,
-    txid,
-    bytes,
-    expiresAt: null,
-  };
 }

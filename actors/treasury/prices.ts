@@ -26,22 +26,26 @@ export type PriceOf = (row: QueuedRow) => Promise<Price>;
 export async function priceOf(
   chain: Chain,
   rows: readonly [QueuedRow, ...QueuedRow[]],
+  signal?: AbortSignal,
 ): Promise<Price> {
   const [row] = rows;
   const { currency, amount, wallet } = row;
   const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
   if (coinWalletOf(row) !== "hot" && currency !== "native" && chain.gas !== undefined) {
     // a deposit address sends one thing at a time, so that what it has of its own counts
-    const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency });
+    const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency }, signal);
     return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };
   }
-  const fee = await chain.estimateFee(rows.map((one) => ({
-    from: payerOf(chain, one.wallet),
-    to: one.destination,
-    asset: one.currency,
-    amount: one.amount,
-    isDelegation: isDelegation(one),
-  })));
+  const fee = await chain.estimateFee(
+    rows.map((one) => ({
+      from: payerOf(chain, one.wallet),
+      to: one.destination,
+      asset: one.currency,
+      amount: one.amount,
+      isDelegation: isDelegation(one),
+    })),
+    signal,
+  );
   const cost = mostOf(fee);
   return { fee, cost, feeLimit: coinWalletOf(row) === "hot" ? cost : ZERO };
 }

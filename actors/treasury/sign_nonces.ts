@@ -14,6 +14,7 @@ import type { SigningTurn } from "../../ledger/treasury/signing.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { crashPoint, type CrashPointName } from "../runtime/crash_point.ts";
 import { logEvent } from "../../log/log_event.ts";
+import { commitApart } from "./commit_apart.ts";
 import { mostOf } from "./prices.ts";
 import { isClosed, termsOf } from "./signed_rows.ts";
 
@@ -44,7 +45,7 @@ export interface NumberedTransaction extends Omit<SignedTransaction, "expiresAt"
 
 /** Result of a round. */
 export interface SignedNonces {
-  /** The turn as the commit has left it; null: it was lost, and nothing is committed. */
+  /** The turn as the commits have left it; null: it was lost, and nothing else is committed. */
   readonly turn: SigningTurn | null;
   readonly transactions: readonly NumberedTransaction[];
   readonly refused: readonly NonceRefusal[];
@@ -86,14 +87,17 @@ export async function signNonces(
       refused.push({ request, reason: fault ?? "the signer did not answer for it", isShared });
     }
   });
-  const rows = transactions.flatMap(signaturesOf);
-  const committed = await commitAttempts(sql, rows, turn);
-  if (committed === null) {
-    logEvent("treasury.not_signed", { network: chain.network, count: rows.length });
-    return { turn: null, transactions: [], refused };
+  const commit = (parts: readonly NumberedTransaction[], left: SigningTurn) =>
+    commitAttempts(sql, parts.flatMap(signaturesOf), left);
+  const apart = await commitApart(transactions, turn, commit, ({ request }, reason) => {
+    refused.push({ request, reason, isShared: false });
+  });
+  if (apart.turn === null) {
+    logEvent("treasury.not_signed", { network: chain.network, count: transactions.length });
   }
+  const committed = new Set(apart.done.flatMap((txids) => [...txids]));
   return {
-    turn: rows.length === 0 ? turn : { ...turn, batches: turn.batches + 1n },
+    turn: apart.turn,
     transactions: transactions.filter(({ txid }) => committed.has(txid)),
     refused,
   };

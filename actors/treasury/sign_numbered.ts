@@ -4,22 +4,36 @@
  * @module
  */
 
-import type { Chain } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
-import { promiseNonces } from "../../ledger/lanes/promise_nonces.ts";
+import { promiseNonces, type WantedNonce } from "../../ledger/lanes/promise_nonces.ts";
 import type { QueuedRow, SigningTurn } from "../../ledger/treasury/signing.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
+import { commitApart } from "./commit_apart.ts";
 import type { Lanes } from "./lanes.ts";
 import { coinWalletOf } from "./liquidity.ts";
 import type { Payable } from "./prepare_batch.ts";
 import { type NumberedRequest, type NumberedTransaction, signNonces } from "./sign_nonces.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
+import { ANOTHER_TRY, PAUSES, type Waits, WAITS_FOR_LANE } from "./waits.ts";
 
 /** Transfers that are to share a transaction, with its price. */
 interface Shared {
   readonly payer: string;
   readonly rows: readonly QueuedRow[];
   readonly fee: FeeEstimate;
+}
+
+/** Deposit addresses whose first nonces are asked for at once. */
+const FIRSTS_AT_ONCE = 8;
+
+/** Input of a round of first signatures. */
+export interface Numbered {
+  readonly turn: SigningTurn;
+  readonly payable: readonly Payable[];
+  readonly lanes: Lanes;
+  /** Takes what has no room, and what no node answers for. */
+  readonly waits: Waits;
 }
 
 /**
@@ -33,29 +47,31 @@ interface Shared {
 export async function signNumbered(
   chain: Chain,
   deps: Pick<TreasuryDeps, "sql" | "signer">,
-  turn: SigningTurn,
-  payable: readonly Payable[],
-  lanes: Lanes,
+  { turn, payable, lanes, waits }: Numbered,
   onRefused: (row: QueuedRow, reason: string, isShared: boolean) => void,
 ): Promise<readonly NumberedTransaction[] | null> {
   const [newest] = payable;
   if (newest === undefined) return [];
-  const shared = withinRoom(payable.map(sharedOf), lanes);
-  const firsts = new Map<string, number>();
-  for (const { payer } of shared) {
-    if (payer !== "hot" && !firsts.has(payer)) firsts.set(payer, await lanes.firstOf(payer));
-  }
-  const wanted = shared.flatMap(({ payer, rows }, place) =>
-    rows.map(({ id: outgoingId, merchantId }) => ({
+  const { sql } = deps;
+  const roomy = withinRoom(payable.map(sharedOf), lanes, waits);
+  const firsts = await firstsOf(roomy, lanes, waits);
+  const shared = roomy.filter(({ payer }) => payer === "hot" || firsts.has(payer));
+  const wanted = shared.map(({ payer, rows }, place) =>
+    rows.map(({ id: outgoingId, merchantId }): WantedNonce => ({
       place,
       outgoingId,
       merchantId,
       first: firsts.get(payer) ?? null,
     }))
   );
-  const promised = await promiseNonces(deps.sql, chain.network, wanted, turn);
+  const promise = (parts: readonly (readonly WantedNonce[])[], left: SigningTurn) =>
+    promiseNonces(sql, chain.network, parts.flat(), left);
+  const apart = await commitApart(wanted, turn, promise, ([first], reason) => {
+    for (const row of shared[first?.place ?? -1]?.rows ?? []) onRefused(row, reason, false);
+  });
   crashPoint("treasury.after-promise");
-  if (promised === null) return null;
+  const promised = apart.done.flat();
+  if (apart.turn === null) return null;
   const byIntent = new Map(promised.flatMap((one) => one.intents.map((id) => [id, one] as const)));
   const requests = shared.flatMap(({ payer, rows, fee }): NumberedRequest[] => {
     const found = byIntent.get(rows[0]?.id ?? "");
@@ -64,8 +80,8 @@ export async function signNumbered(
     const intents = rows.map(({ id: outgoingId, merchantId }) => ({ outgoingId, merchantId }));
     return [{ payer, nonce: found.nonce, intents, purpose: "pay", fee }];
   });
-  const moved = wanted.length === 0 ? turn : { ...turn, batches: turn.batches + 1n };
-  const done = await signNonces(chain, deps, moved, newest.solid, requests, "treasury.after-sign");
+  const { solid } = newest;
+  const done = await signNonces(chain, deps, apart.turn, solid, requests, "treasury.after-sign");
   crashPoint("treasury.after-commit");
   const byId = new Map(payable.flatMap(({ rows }) => rows.map((row) => [row.id, row] as const)));
   for (const { request: { payer, nonce, intents }, reason, isShared } of done.refused) {
@@ -75,7 +91,34 @@ export async function signNumbered(
       if (row !== undefined) onRefused(row, reason, isShared);
     }
   }
-  return done.turn === null ? null : done.transactions;
+  return done.turn === null && done.transactions.length === 0 ? null : done.transactions;
+}
+
+/** First nonces of deposit addresses that have had none, each read apart: what no node answers for waits. */
+async function firstsOf(
+  shared: readonly Shared[],
+  lanes: Lanes,
+  waits: Waits,
+): Promise<ReadonlyMap<string, number>> {
+  const firsts = new Map<string, number>();
+  const payers = [...Map.groupBy(shared, ({ payer }) => payer)].filter(([payer]) =>
+    payer !== "hot"
+  );
+  const ask = async () => {
+    for (let next = payers.shift(); next !== undefined; next = payers.shift()) {
+      const [payer, own] = next;
+      try {
+        firsts.set(payer, await lanes.firstOf(payer));
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        for (const row of own.flatMap(({ rows }) => rows)) {
+          waits.add(row, ANOTHER_TRY, PAUSES.node, error.message);
+        }
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: FIRSTS_AT_ONCE }, ask));
+  return firsts;
 }
 
 /** A transaction as its payer's lane has it. */
@@ -84,12 +127,13 @@ function sharedOf({ rows, fee }: Payable): Shared {
   return { payer: coinWalletOf(rows[0]), rows: rows.toSorted((a, b) => a.id < b.id ? -1 : 1), fee };
 }
 
-/** Those that their payers' lanes have room for, in their order. */
-function withinRoom(shared: readonly Shared[], lanes: Lanes): readonly Shared[] {
+/** Those that their payers' lanes have room for, in their order; the others wait. */
+function withinRoom(shared: readonly Shared[], lanes: Lanes, waits: Waits): readonly Shared[] {
   const left = new Map<string, number>();
-  return shared.filter(({ payer }) => {
+  return shared.filter(({ payer, rows }) => {
     const room = left.get(payer) ?? lanes.room(payer);
     left.set(payer, Math.max(0, room - 1));
+    if (room === 0) { for (const row of rows) waits.leave(row, WAITS_FOR_LANE); }
     return room > 0;
   });
 }

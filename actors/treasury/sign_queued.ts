@@ -1,9 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import { isTracing, traceSpan } from "../../log/traces.ts";
-import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/signer.ts";
-import { classifyDatabaseError, isTransient } from "../../ledger/database/database_errors.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { returnQueued } from "../../ledger/treasury/queue.ts";
@@ -20,6 +18,7 @@ import {
 } from "../../ledger/treasury/signing.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
+import { commitApart } from "./commit_apart.ts";
 import type { Lanes } from "./lanes.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
 import { signNumbered } from "./sign_numbered.ts";
@@ -74,17 +73,20 @@ export async function signQueued(
   const { network } = chain;
   const { holds, silent } = leftAlone;
   const held = [...holds.held, ...leftAlone.held, ...silent];
-  const pulled = await pullQueued(sql, { network, node, turnMs: leaseMs, limit, of, held });
+  const full = lanes?.full ?? [];
+  const pulled = await pullQueued(sql, { network, node, turnMs: leaseMs, limit, of, held, full });
   if (pulled === null) return { transactions: [], mayBeMore: false };
   const { rows } = pulled;
   crashPoint("treasury.after-pull");
   const waits = new Waits(network);
   try {
     const transactions = await sign(chain, deps, pulled, waits, leftAlone, lanes);
+    // the same rows would be taken again and again where nothing became of them
+    const isMoved = transactions.length > 0 || waits.count > 0;
     await waits.write(sql);
     // what it lacked, such as a signer, another node may have
     if (transactions.length === 0) await passTurn(sql, network, node);
-    return { transactions, mayBeMore: rows.length === limit };
+    return { transactions, mayBeMore: rows.length === limit && isMoved };
   } catch (error) {
     const reason = error instanceof SignerUnavailable ? "waiting for the signer" : ANOTHER_TRY;
     const others = rows.map((row) => row.id).filter((id) => !waits.has(id));
@@ -129,15 +131,20 @@ async function sign(
   crashPoint("treasury.after-sign");
   const byId = new Map(tried.map((row) => [row.id, row]));
   const signed = readAnswers(chain, deps, payable, answers, waits, holds);
-  const committed = await commitApart(sql, signed, turn, ({ outgoingId }, reason) => {
-    const row = byId.get(outgoingId);
-    if (row !== undefined) waits.add(row, reason, PAUSES.own, "its signature is forgotten");
+  const commit = (parts: readonly (readonly SignedRow[])[], left: SigningTurn) =>
+    commitSigned(sql, parts.flat(), left);
+  const apart = await commitApart(byTransaction(signed), turn, commit, (part, reason) => {
+    for (const { outgoingId } of part) {
+      const row = byId.get(outgoingId);
+      if (row !== undefined) waits.add(row, reason, PAUSES.own, "its signature is forgotten");
+    }
   });
   crashPoint("treasury.after-commit");
-  if (committed === null) {
+  if (apart.turn === null && apart.done.length === 0) {
     logEvent("treasury.not_signed", { network: chain.network, count: signed.length });
     return [];
   }
+  const committed = new Set(apart.done.flatMap((ids) => [...ids]));
   for (const { outgoingId } of signed) {
     const row = byId.get(outgoingId);
     if (row === undefined || committed.has(outgoingId) || waits.has(outgoingId)) continue;
@@ -169,7 +176,8 @@ async function signWithNonces(
   holds: CurrencyHolds,
 ): Promise<Signed["transactions"]> {
   const { network } = chain;
-  const done = await signNumbered(chain, deps, turn, payable, lanes, (row, reason, isShared) => {
+  const given = { turn, payable, lanes, waits };
+  const done = await signNumbered(chain, deps, given, (row, reason, isShared) => {
     if (isShared) holds.refused(row.currency, "closed");
     else if (reason.endsWith(OVER_DAY_CAP)) holds.refused(row.currency, "capped");
     waits.add(row, reason, isShared ? PAUSES.signer : PAUSES.own, "its nonce waits with it");
@@ -296,52 +304,4 @@ function readAnswers(
     onSignerState(network, !closed);
   }
   return signed;
-}
-
-/**
- * Commits signatures; where the database refuses the batch for what is in it, each transaction by itself, so
- * that one that breaks a rule of the schema takes no other along. Each commit follows the one before it in
- * the same turn: what another node signs in between ends it.
- *
- * @param onRefused called with each that the database refuses alone, and a reason for the operator
- * @returns see {@linkcode commitSigned}
- * @throws when the database is away or has reasons of its own
- */
-async function commitApart(
-  sql: Sql,
-  rows: readonly SignedRow[],
-  turn: SigningTurn,
-  onRefused: (row: SignedRow, reason: string) => void,
-): Promise<ReadonlySet<string> | null> {
-  try {
-    return await commitSigned(sql, rows, turn);
-  } catch (error) {
-    if (!isToBlame(error)) throw error;
-    logEvent("treasury.commit_split", { network: turn.network, count: rows.length, error });
-  }
-  const committed = new Set<string>();
-  let { batches } = turn;
-  for (const shared of byTransaction(rows)) {
-    try {
-      const ids = await commitSigned(sql, shared, { ...turn, batches });
-      if (ids === null) return committed.size === 0 ? null : committed;
-      // the turn counts every commit, also one that found its transfer given up
-      batches++;
-      for (const id of ids) committed.add(id);
-    } catch (error) {
-      if (!isToBlame(error)) {
-        if (committed.size === 0) throw error;
-        logEvent("treasury.commit_waits", { network: turn.network, error });
-        return committed;
-      }
-      const reason = `it cannot be committed: ${error instanceof Error ? error.message : error}`;
-      for (const row of shared) onRefused(row, reason);
-    }
-  }
-  return committed;
-}
-
-/** True where the statement itself is to blame: neither the connection nor the server has reasons of its own. */
-export function isToBlame(error: unknown): boolean {
-  return classifyDatabaseError(error) !== "connection" && !isTransient(error);
 }

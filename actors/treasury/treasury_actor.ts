@@ -128,8 +128,9 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     this.#lanes = life.kind !== "nonce" ? null : new Lanes(chain, life.lane, {
       ...deps,
       monotonic: this.#monotonic,
-      send: async (transactions) => {
-        await this.#send(transactions, SEND_MS);
+      isHeadRead: () => deps.isHeadRead?.(network) ?? true,
+      send: async (transactions, boundMs) => {
+        await this.#send(transactions, Math.min(boundMs, SEND_MS));
       },
     });
   }

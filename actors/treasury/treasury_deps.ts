@@ -103,6 +103,8 @@ export interface TreasuryDeps extends TreasuryPace {
   readonly onSignerState: (network: Network, open: boolean) => void;
   /** Reason for which the scan of a network is halted; null, or no function: it is not. */
   readonly scanStopped?: (network: Network) => string | null;
+  /** False while the newest blocks of a network are not read, by this service; no function: they are. */
+  readonly isHeadRead?: (network: Network) => boolean;
   /** Settings of a network; without them nothing is low, cold, or proven twice. */
   readonly policy?: (network: Network) => TreasuryPolicy;
   /** Called with a network's state after each poll. */

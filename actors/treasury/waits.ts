@@ -33,6 +33,8 @@ const MOST_NAMED = 5;
 export const ANOTHER_TRY = "waiting for another try";
 /** The reason shown for one that was not tried, as nodes did not answer for others of its currency. */
 const UNTRIED = "waiting for nodes to answer";
+/** The reason shown for one whose payer has as many transactions in no block as nodes hold of it. */
+export const WAITS_FOR_LANE = "waiting for earlier transactions of its wallet";
 
 /**
  * Transfers of one round that cannot be signed now, each with its reason. They are written together,
@@ -65,10 +67,19 @@ export class Waits {
     this.#details.set(id, { kind, detail });
   }
 
-  /** Adds a transfer that was not tried, as nodes did not answer for others of its currency. */
-  leave({ id, reason }: OutgoingRow): void {
+  /** Number of transfers that were added since the last write. */
+  get count(): number {
+    return this.#rows.size + this.#untried.size;
+  }
+
+  /**
+   * Adds a transfer that was not tried.
+   *
+   * @param said what the operator sees; default: nodes did not answer for others of its currency
+   */
+  leave({ id, reason }: OutgoingRow, said = UNTRIED): void {
     // one that was silent itself stays known as such: it is tried after the others
-    this.#untried.set(id, reason === ANOTHER_TRY ? ANOTHER_TRY : UNTRIED);
+    this.#untried.set(id, reason === ANOTHER_TRY ? ANOTHER_TRY : said);
   }
 
   /** Writes them down; what begins to wait for something is logged once, in one line for each reason. */
@@ -77,7 +88,7 @@ export class Waits {
     this.#rows.clear();
     const untried = [...this.#untried];
     this.#untried.clear();
-    for (const said of [UNTRIED, ANOTHER_TRY]) {
+    for (const said of [UNTRIED, ANOTHER_TRY, WAITS_FOR_LANE]) {
       const ids = untried.filter(([, reason]) => reason === said).map(([id]) => id);
       await returnQueued(sql, ids, said, UNTRIED_MS);
     }

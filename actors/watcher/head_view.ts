@@ -31,20 +31,40 @@ const SHORTER_MS = 60_000;
 /** Goes on where the view was before its actor failed or the service ended. */
 export async function goOnFromHead({ sql, chain: { network }, memory }: Watched): Promise<void> {
   await memory.unreadable.recall(sql, "head");
-  memory.head ??= await readCursor(sql, network, "head");
   // blocks above were read by a look that did not come to its end; it may have been another branch's
+  memory.hasDoubt = true;
+  if (memory.head !== null) return;
+  memory.head = await readCursor(sql, network, "head");
   const above = memory.head ?? await readCursor(sql, network, "solid");
   if (above !== null) await unmarkSeen(sql, network, above.height);
 }
 
-/** Has all of it seen again from the solid block up: what was seen may be another branch's. */
-async function beginAnew(
-  { sql, chain: { network }, memory }: Watched,
-  solid: Cursor,
-): Promise<void> {
-  // first, as after a failure here the view finds out once more that it has to begin anew
-  await unmarkSeen(sql, network, solid.height);
+/**
+ * Has all of it seen again from the solid block up: what was seen may be another branch's. Marks stay until the blocks are
+ * read that tell where it forked: without them all that is in a block would count as in none meanwhile.
+ */
+function beginAnew({ memory }: Watched): void {
+  memory.hasDoubt = true;
+  memory.isHeadRead = false;
+  memory.headAboveSince = null;
   memory.head = null;
+}
+
+/**
+ * Takes marks back that may be another branch's, once the blocks are read that are marked next: from the first of them on
+ * that was not met before. Where all of them were, it is those above.
+ */
+async function endDoubt(
+  { sql, chain: { network }, memory }: Watched,
+  blocks: readonly Block[],
+  newest: BlockRef,
+): Promise<void> {
+  if (!memory.hasDoubt) return;
+  const fork = blocks.find((block) => !memory.kept.has(block));
+  const isWhole = blocks.at(-1)?.height === newest.height;
+  if (fork === undefined && !isWhole) return;
+  await unmarkSeen(sql, network, fork === undefined ? newest.height : fork.height - 1);
+  memory.hasDoubt = false;
 }
 
 /**
@@ -59,10 +79,13 @@ export async function viewHead(watched: Watched, signal: AbortSignal): Promise<v
   // the scan decides where it all begins
   if (solid === null) return;
   const newest = await chain.head(signal);
-  memory.headReachedAt = memory.monotonic();
+  memory.recordHead(newest.height, solid.height);
+  // nodes that are behind what was read as solid know nothing of the blocks above it
+  if (newest.height < solid.height) return;
   await readNew(watched, solid, newest, signal);
-  // at once: until it is seen anew, what is still in a block would be sent again
+  // at once: until it is seen anew, it is not known which of its blocks are left
   if (memory.head === null) await readNew(watched, solid, newest, signal);
+  memory.isHeadRead = Math.max(memory.head?.height ?? 0, solid.height) >= newest.height;
   await takeFarMarksBack(watched, newest);
   await memory.unreadable.passed(sql, "head", solid.height);
   await readPassed(watched, signal);
@@ -70,16 +93,19 @@ export async function viewHead(watched: Watched, signal: AbortSignal): Promise<v
 
 /**
  * Takes marks back above the newest block now and then, whichever service made them: one whose node told of
- * blocks far ahead may be gone, and no other would ever see those blocks vanish.
+ * blocks far ahead may be gone, and no other would ever see those blocks vanish. Nodes that have not grown since know
+ * less than the other services, which would not mark again what they have read.
  */
 async function takeFarMarksBack(
   { sql, chain: { network }, memory }: Watched,
   newest: BlockRef,
 ): Promise<void> {
   const now = memory.monotonic();
-  if (now - memory.farMarksAt < SHORTER_MS) return;
+  const { at, height } = memory.farMarks;
+  if (now - at < SHORTER_MS) return;
+  memory.farMarks = { at: now, height: newest.height };
+  if (height === null || newest.height <= height) return;
   await unmarkSeen(sql, network, Math.max(newest.height, memory.head?.height ?? 0));
-  memory.farMarksAt = now;
 }
 
 /** Reads the blocks after the last one that was seen. */
@@ -89,16 +115,12 @@ async function readNew(
   newest: BlockRef,
   signal: AbortSignal,
 ): Promise<void> {
-  const from = await placeOf(watched, solid, newest);
-  if (from !== null) await readOn(watched, { solid, from, newest }, signal);
+  const from = placeOf(watched, solid, newest);
+  if (from !== null) await readOn(watched, { from, newest }, signal);
 }
 
 /** The block after which to go on; null: nothing to read now. */
-async function placeOf(
-  watched: Watched,
-  solid: Cursor,
-  newest: BlockRef,
-): Promise<SeenBlock | null> {
+function placeOf(watched: Watched, solid: Cursor, newest: BlockRef): SeenBlock | null {
   const { chain, memory } = watched;
   const known = memory.head;
   const last: SeenBlock = known !== null && known.height > solid.height ? known : solid;
@@ -111,12 +133,12 @@ async function placeOf(
     const now = memory.monotonic();
     memory.headAboveSince ??= now;
     // the node that showed what was seen was alone with it
-    if (now - memory.headAboveSince > SHORTER_MS) await beginAnew(watched, solid);
+    if (now - memory.headAboveSince > SHORTER_MS) beginAnew(watched);
     return null;
   }
   memory.headAboveSince = null;
   if (newest.height === last.height) {
-    if (last === known && last.hash !== newest.hash) await beginAnew(watched, solid);
+    if (last === known && last.hash !== newest.hash) beginAnew(watched);
     return null;
   }
   const atOnce = Math.max(LEAST_AT_ONCE, blocksIn(AT_ONCE_MS, chain));
@@ -126,14 +148,13 @@ async function placeOf(
 
 /** Blocks that are to be seen: those after one, up to the newest. */
 interface Unseen {
-  readonly solid: Cursor;
   readonly from: SeenBlock;
   readonly newest: BlockRef;
 }
 
 async function readOn(
   watched: Watched,
-  { solid, from, newest }: Unseen,
+  { from, newest }: Unseen,
   signal: AbortSignal,
 ): Promise<void> {
   const { sql, chain, memory } = watched;
@@ -167,9 +188,10 @@ async function readOn(
     if (blocks.length === 0) throw error;
     failure = error;
   }
+  await endDoubt(watched, blocks, newest);
   await see(watched, blocks);
   crashPoint("watcher.after-seen");
-  if (next === null) return await beginAnew(watched, solid);
+  if (next === null) return beginAnew(watched);
   // not the block itself, which would keep the text it was read from
   memory.head = { height: next.height, hash: next.hash };
   const last = blocks.at(-1);

@@ -56,6 +56,11 @@ export class KeptBlocks {
     return [];
   }
 
+  /** True for a block that is kept, so that what it shows was marked by it. */
+  has({ hash, height }: Pick<BlockRef, "hash" | "height">): boolean {
+    return this.#blockAt(hash, height) !== undefined;
+  }
+
   #blockAt(hash: string, height: number): Block | undefined {
     const block = this.#byHash.get(hash);
     return block?.height === height ? block : undefined;

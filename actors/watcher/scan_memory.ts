@@ -2,7 +2,7 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
-import { CallRests } from "./call_rests.ts";
+import { CallRests, LONG_REST_MS } from "./call_rests.ts";
 import { KeptBlocks } from "./kept_blocks.ts";
 import { UnreadableBlocks } from "./unreadable_blocks.ts";
 
@@ -19,6 +19,10 @@ export interface WatcherStatus {
   readonly reachedAt: number;
   /** The same of its newest blocks; null: they are not looked at. */
   readonly headReachedAt: number | null;
+  /** Time for which the newest block that nodes say has not grown, milliseconds; null: it is not looked at. */
+  readonly headAgeMs: number | null;
+  /** False while newest blocks are not read up to the last one, so that nothing is known of what they hold. */
+  readonly isHeadRead: boolean;
   /** Blocks read since the start. */
   readonly blocksRead: number;
   /** Set while many blocks are left to read. */
@@ -41,6 +45,9 @@ interface CatchUp {
 export function lagOf({ chainSolid, readSolid }: WatcherStatus): number {
   return Math.max(0, chainSolid - readSolid);
 }
+
+/** Time after which a newest height that does not grow is reported: the nodes may be stuck, or the chain. */
+export const STALE_HEAD_MS = 5 * 60_000;
 
 /** One network's chain, and what its scan and its view of the head share. */
 export interface Watched {
@@ -159,8 +166,17 @@ export class ScanMemory {
   head: SeenBlock | null = null;
   /** Begin (monotonic clock) of nodes saying that the chain is shorter than what the head has seen; null: they do not. */
   headAboveSince: number | null = null;
-  /** Time of the monotonic clock at which marks above the newest block were last taken back. */
-  farMarksAt = -Infinity;
+  /** Marks of own transactions above what is read next may be another branch's. */
+  hasDoubt = false;
+  /** All newest blocks were read at the last look. */
+  isHeadRead = false;
+  /** Last look at marks above the newest block: time of the monotonic clock, and that block's height. */
+  farMarks: { readonly at: number; readonly height: number | null } = {
+    at: -Infinity,
+    height: null,
+  };
+  /** The newest block as nodes last said it, and the last time that it was above the one before and the solid one. */
+  #newest = { height: 0, grewAt: 0 };
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(chain: ScannedChain, readonly monotonic: () => number) {
@@ -168,6 +184,26 @@ export class ScanMemory {
     this.kept = new KeptBlocks(chain.capabilities.keptHeadBlocks ?? 0);
     this.rests = new CallRests(monotonic);
     this.unreadable = new UnreadableBlocks(chain.network, monotonic);
+    this.#newest.grewAt = monotonic();
+  }
+
+  /** Takes in the newest height that nodes say. */
+  recordHead(height: number, solid: number): void {
+    const now = this.monotonic();
+    this.headReachedAt = now;
+    if (height > this.#newest.height && height >= solid) this.#newest.grewAt = now;
+    this.#newest.height = height;
+  }
+
+  /** Time since the newest block last grew, milliseconds. */
+  get #headAgeMs(): number {
+    return this.monotonic() - this.#newest.grewAt;
+  }
+
+  /** True where newest blocks are read, or left out on purpose. */
+  get #knowsHead(): boolean {
+    if (this.headReachedAt === null || this.rests.ms >= LONG_REST_MS) return true;
+    return this.isHeadRead && this.#headAgeMs < STALE_HEAD_MS;
   }
 
   get status(): WatcherStatus {
@@ -179,6 +215,8 @@ export class ScanMemory {
       readHead: Math.max(readSolid, this.head?.height ?? 0),
       reachedAt: this.reachedAt,
       headReachedAt: this.headReachedAt,
+      headAgeMs: this.headReachedAt === null ? null : this.#headAgeMs,
+      isHeadRead: this.#knowsHead,
       blocksRead,
       catchUp: this.progress.state,
       stopped,

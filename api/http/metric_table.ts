@@ -106,6 +106,12 @@ export const METRICS = {
     "1 while nothing is signed as the hot wallet's nonces are not those of the books",
     "`deno task admin failover`, `treasury adopt`",
   ],
+  engine_treasury_lanes_closed: [
+    "gauge",
+    ["network"],
+    "Deposit addresses that nothing is signed for as their nonces are not those of the books",
+    "`deno task admin treasury adopt`",
+  ],
   engine_treasury_fee_capped: [
     "gauge",
     ["network"],
@@ -248,6 +254,12 @@ export const METRICS = {
   ],
   engine_chain_read_height: ["gauge", ["network"], "Newest solid block that was read", NONE],
   engine_chain_head_height: ["gauge", ["network"], "Newest block that was seen", NONE],
+  engine_chain_head_unchanged_seconds: [
+    "gauge",
+    ["network"],
+    "Time for which the newest block that its nodes say has not grown",
+    NODES,
+  ],
   engine_chain_blocks_read_total: ["counter", ["network"], "Solid blocks that were read", NONE],
   engine_chain_unreadable_blocks: [
     "gauge",

@@ -132,6 +132,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "Deposits are credited late",
     "a-network-is-not-read",
   ],
+  chain_head_stale: [
+    "ticket",
+    "5m",
+    "The newest blocks of a network do not grow",
+    "Its nodes are stuck: customers hear of payments late, and payouts are not replaced",
+    "a-network-is-not-read",
+  ],
   chain_stopped: [
     "page",
     "0s",
@@ -284,6 +291,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "5m",
     "Nothing is signed on a chain that counts nonces",
     "The hot wallet has transactions that the books do not know",
+    "money-left-a-wallet-unknown-to-the-books",
+  ],
+  lane_closed: [
+    "ticket",
+    "10m",
+    "A deposit address is not swept",
+    "It has transactions that the books do not know; all others go on",
     "money-left-a-wallet-unknown-to-the-books",
   ],
   lane_capped: [

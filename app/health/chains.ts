@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import { lagOf } from "../../actors/watcher/scan_memory.ts";
+import { lagOf, STALE_HEAD_MS } from "../../actors/watcher/scan_memory.ts";
 import { LONG_REST_MS } from "../../actors/watcher/call_rests.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import type { NodeState } from "../../chains/node_state.ts";
@@ -44,6 +44,9 @@ export function chainReasons(
   const isHeadSeen = headReachedAt !== null && restMs < LONG_REST_MS;
   if (isHeadSeen && monotonic - headReachedAt > SILENT_MS + restMs) {
     reasons.push(`${network}'s newest blocks cannot be reached`);
+  } else if (isHeadSeen && status.headAgeMs !== null && status.headAgeMs > STALE_HEAD_MS) {
+    const minutes = Math.floor(status.headAgeMs / 60_000);
+    reasons.push(`${network}'s newest blocks have not grown for ${minutes} minutes`);
   }
   if (status.stopped !== null) reasons.push(`${network} is read no further: ${status.stopped}`);
   const stuck = status.unreadable.find(({ view, since }) =>
@@ -107,6 +110,8 @@ export function registerChainMetrics(
     engine_chain_solid_height: (one) => one.chainSolid,
     engine_chain_read_height: (one) => one.readSolid,
     engine_chain_head_height: (one) => one.readHead,
+    engine_chain_head_unchanged_seconds: ({ headAgeMs }) =>
+      headAgeMs === null ? null : headAgeMs / 1_000,
     engine_chain_blocks_read_total: (one) => one.blocksRead,
     engine_chain_unreadable_blocks: (one) => one.unreadable.length,
     engine_chain_scan_stopped: (one) => one.stopped === null ? 0 : 1,

@@ -66,6 +66,11 @@ export function treasuryReasons(
   if (lane !== null && lane.stopped !== null) {
     reasons.push(`${network} signs nothing as ${lane.stopped}`);
   }
+  if (lane !== null && lane.closed > 0) {
+    reasons.push(
+      `${network} signs nothing for ${lane.closed} deposit addresses whose nonces are not those of the books`,
+    );
+  }
   if (lane !== null && lane.capped > 0) {
     reasons.push(`${network} has ${lane.capped} transfers that wait as fees are above the cap`);
   }
@@ -138,6 +143,7 @@ export function registerTreasuryMetrics(
     engine_treasury_lane_unseen: ({ unseen }) => unseen,
     engine_treasury_lane_lowest_age_seconds: ({ lowestAgeMs }) => (lowestAgeMs ?? 0) / 1_000,
     engine_treasury_lane_stopped: ({ stopped }) => stopped === null ? 0 : 1,
+    engine_treasury_lanes_closed: ({ closed }) => closed,
     engine_treasury_fee_capped: ({ capped }) => capped,
     engine_treasury_replacements_total: ({ replaced }) => replaced,
   });

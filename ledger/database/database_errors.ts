@@ -103,3 +103,8 @@ export function isTransient(error: unknown): boolean {
   return error instanceof postgres.PostgresError &&
     classifyDatabaseError(error) !== "connection" && !BLAMES_WHAT_WAS_SENT.test(error.code);
 }
+
+/** True where the statement itself is to blame: neither the connection nor the server has reasons of its own. */
+export function isToBlame(error: unknown): boolean {
+  return classifyDatabaseError(error) !== "connection" && !isTransient(error);
+}

@@ -5,11 +5,12 @@ export const ROW_WAIT = "50ms";
 
 /**
  * Writes items together; where a row that another transaction locks prevents it, in ever
- * smaller parts until what is locked stands alone. Larger parts come first, so that nearly all are
+ * smaller parts until what is locked, or refused, stands alone. Larger parts come first, so that nearly all are
  * written before the time is over.
  *
  * @param boundMs after this long nothing more is tried, milliseconds; one try is always made
  * @param write all of its items or none, with a `lock_timeout` such as {@linkcode ROW_WAIT}
+ * @param isApart the errors after which its items are tried apart; default: of a row that is locked
  * @returns the items that were not written, in no order
  * @throws any other error of `write`
  */
@@ -17,6 +18,7 @@ export async function writeApart<Item>(
   items: readonly Item[],
   boundMs: number,
   write: (part: readonly Item[]) => Promise<void>,
+  isApart: (error: unknown) => boolean = isRowLocked,
 ): Promise<readonly Item[]> {
   const end = performance.now() + boundMs;
   const missed: Item[] = [];
@@ -30,7 +32,7 @@ export async function writeApart<Item>(
     try {
       await write(part);
     } catch (error) {
-      if (!isRowLocked(error)) throw error;
+      if (!isApart(error)) throw error;
       const half = Math.ceil(part.length / 2);
       if (part.length === 1) missed.push(...part);
       else parts.push(part.slice(0, half), part.slice(half));

@@ -58,7 +58,10 @@ export async function commitAttempts(
     ), moved AS (
       UPDATE book.outgoing o
       SET status = CASE WHEN i.purpose = 'pay' THEN 'signed' ELSE o.status END, attempts = o.attempts + 1,
-        lease_until = NULL, tries = 0, reason = NULL, updated_at = now()
+        -- a cancel is none of the transfer's own tries: what it waits for, and for how long, stays
+        lease_until = CASE WHEN i.purpose = 'pay' THEN NULL ELSE o.lease_until END,
+        tries = CASE WHEN i.purpose = 'pay' THEN 0 ELSE o.tries END,
+        reason = CASE WHEN i.purpose = 'pay' THEN NULL ELSE o.reason END, updated_at = now()
       FROM locked l JOIN whole w ON w.txid = l.txid JOIN input i ON i.outgoing_id = l.id AND i.txid = l.txid
       WHERE o.id = l.id AND o.merchant_id = l.merchant_id
       RETURNING o.id, o.merchant_id, o.attempts, o.kind, o.payment_id, i.txid, i.bytes, i.nonce, i.purpose, i.fee_limit

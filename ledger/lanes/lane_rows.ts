@@ -1,5 +1,6 @@
 import type { Sql } from "postgres";
 import { outgoingTable } from "../rows.ts";
+import { OVER_CAP } from "../treasury/queue.ts";
 import type { QueuedRow } from "../treasury/signing.ts";
 
 /** Transfers by their ids, as they are priced and signed. */
@@ -29,6 +30,8 @@ export async function storeLaneReasons(
       JOIN unnest(${[...reasons.keys()]}::text[], ${[...reasons.values()]}::text[]) AS n(id, reason)
         ON n.id = o.id
       WHERE o.nonce IS NOT NULL AND o.status IN ('queued', 'signed') AND o.reason IS DISTINCT FROM n.reason
+        -- what waits for a person stays on the list of approvals
+        AND (o.reason IS NULL OR o.reason NOT LIKE ${OVER_CAP})
       -- what another session holds gets it at a later poll
       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
     )

@@ -44,6 +44,8 @@ export interface Pull {
   readonly of: QueueOf;
   /** Assets of which nothing is taken now; default none. */
   readonly held?: readonly OutgoingAsset[];
+  /** Payers (`hot`, or a derivation index) whose lanes have no room now; default none. */
+  readonly full?: readonly string[];
 }
 
 /** Whose coin pays for a transaction: that of the wallet it leaves, or the hot wallet's. */
@@ -70,7 +72,7 @@ export interface Pulled {
  *   another node is at it
  */
 export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
-  const { network, node, turnMs, limit, of, held = [] } = pull;
+  const { network, node, turnMs, limit, of, held = [], full = [] } = pull;
   // an idle queue, and a turn of another node, are found out without a write
   const rows = await sql`
     WITH next AS (
@@ -81,6 +83,10 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
         AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "internal"}
         AND q.currency <> ALL (${[...held]}::text[])
+        -- what would find no room would be taken again and again before what stands behind it
+        AND (${full.length === 0} OR book.payer_of(q.wallet, q.fee_payer) <> ALL (${[
+    ...full,
+  ]}::text[]))
         -- what has a nonce is its lane's affair
         AND q.nonce IS NULL
         AND (SELECT hub.signing_stop(${network})) IS NULL

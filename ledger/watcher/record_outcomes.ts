@@ -6,6 +6,7 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql, TransactionSql } from "postgres";
+import { classifyDatabaseError, isRowLocked } from "../database/database_errors.ts";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
@@ -104,7 +105,8 @@ export interface OutcomeFinding {
  * again. Its line is quarantined until an administrator has decided whether it counts as paid.
  *
  * Rows that another transaction holds are not waited for: what they keep from being written is
- * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`).
+ * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`). So is a nonce
+ * whose end the schema refuses: it takes no other along, and deposits go on.
  *
  * @returns the merchants with a new inbox row
  */
@@ -128,14 +130,11 @@ export async function recordOutcomes(
   await writeApart(others.filter((finding) => !isPayout(finding)), APART_MS, record);
   // transfers that share a nonce end together, payouts or not
   await writeApart(nonceEndsOf(numbered), APART_MS, async (part) => {
-    const { ended, notified } = await sql.begin(async (tx) => {
-      await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
-      return await endNonces(tx, network, part);
-    });
+    const { ended, notified } = await endTogether(sql, network, part);
     const over = new Set(ended.map(({ usedBy }) => usedBy));
     for (const finding of numbered) if (over.has(finding.own.txid)) left.delete(finding);
     for (const merchantId of notified) heard.add(merchantId);
-  });
+  }, (error) => isRowLocked(error) || classifyDatabaseError(error) === "constraint");
   const late = [...left].map(({ own, height }) => ({ ...own, height }));
   for (const outgoingId of await listLateOutcomes(sql, network, late)) {
     logEvent("transfer.end_held", { network, outgoingId });
@@ -154,6 +153,27 @@ function nonceEndsOf(findings: readonly OutcomeFinding[]): readonly NonceEnd[] {
       return [{ payer, nonce, usedBy, height, hash, foreignHand: false, intents }];
     },
   );
+}
+
+/**
+ * Ends nonces in one transaction.
+ *
+ * @throws what the schema refuses; of a nonce alone it is logged, as its block is read again and the cursor moves on
+ */
+async function endTogether(sql: Sql, network: Network, part: readonly NonceEnd[]) {
+  try {
+    return await sql.begin(async (tx) => {
+      await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
+      return await endNonces(tx, network, part);
+    });
+  } catch (error) {
+    const [first] = part;
+    if (part.length === 1 && first !== undefined && classifyDatabaseError(error) === "constraint") {
+      const { payer, nonce, usedBy: txid } = first;
+      logEvent("transfer.end_refused", { network, payer, nonce, txid, error });
+    }
+    throw error;
+  }
 }
 
 /** Records ends in one transaction. @returns those that were not recorded before, and the merchants to wake */

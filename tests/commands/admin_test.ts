@@ -259,6 +259,8 @@ test("a network whose nodes are silent is not shown as read to its end, and they
     readHead: 1_219,
     reachedAt: performance.now() - silentMs,
     headReachedAt: null,
+    headAgeMs: null,
+    isHeadRead: true,
     blocksRead: 10,
     catchUp: null,
     stopped: null,

@@ -75,6 +75,7 @@ function decided(open: readonly OpenNonce[], fields: Partial<LaneView> = {}) {
     bumpAfterMs: 48_000,
     suspendedMs: 30_000,
     mostUnseen: 12,
+    isHeadRead: true,
     isDue: () => true,
     ...fields,
   });
@@ -203,6 +204,21 @@ const TABLE: readonly {
     rule: "the lowest unseen one is replaced after its time, by both fees' bump",
     open: [open(7, { intents: signed, attempts: [attempt(100)] })],
     steps: ["pay 7 for 113"],
+    room: 11,
+  },
+  {
+    rule:
+      "while the newest blocks are not read nothing is replaced that they may show, but sent again",
+    open: [open(7, { intents: signed, attempts: [attempt(100)] })],
+    view: { isHeadRead: false },
+    steps: ["send t100"],
+    room: 11,
+  },
+  {
+    rule: "an administrator's wish does not wait for the newest blocks",
+    open: [open(7, { intents: signed, attempts: [attempt(10)], isCancelAsked: true })],
+    view: { isHeadRead: false },
+    steps: ["cancel 7 for 12"],
     room: 11,
   },
   {

@@ -1,9 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { armCrashPoint } from "../../actors/runtime/crash_point.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import { watcherActors } from "../../actors/watcher/watcher_actor.ts";
-import type { Block, Chain } from "../../chains/chain.ts";
+import { type Block, type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -42,11 +42,14 @@ function blockOf(branch: string, height: number, txids: readonly string[] = []):
 }
 
 /** A chain whose branch a test exchanges, and the two views of it. */
-async function forked(sql: Sql) {
+async function forked(sql: Sql, keptHeadBlocks = 0) {
   const self = {
     blocks: [blockOf("a", 10)] as readonly Block[],
     solid: 10,
     clock: 1_000,
+    /** Looks at each block before it is given. */
+    onRead: (_block: Block): Promise<void> => Promise.resolve(),
+    isHeadRead: false,
   };
   const at = (height: number) => {
     const block = self.blocks.find((one) => one.height === height);
@@ -54,11 +57,14 @@ async function forked(sql: Sql) {
     return block;
   };
   const chain: Chain = paperChain("TRX", {
+    capabilities: { ...paperChain("TRX").capabilities, keptHeadBlocks },
     head: () => Promise.resolve(at(Math.max(...self.blocks.map(({ height }) => height)))),
     solid: () => Promise.resolve(at(self.solid)),
     async *blocks(from, to) {
       for (const block of self.blocks) {
-        if (block.height >= from && block.height <= to) yield await { kind: "block", block };
+        if (block.height < from || block.height > to) continue;
+        await self.onRead(block);
+        yield { kind: "block", block };
       }
     },
   });
@@ -71,7 +77,9 @@ async function forked(sql: Sql) {
       monotonic: () => self.clock,
       wakeMerchants: () => {},
       onSolid: () => {},
-      onStatus: () => {},
+      onStatus: (_, { isHeadRead }) => {
+        self.isHeadRead = isHeadRead;
+      },
       again: () => {},
     });
     return { scan: await solid.activate("TRX"), headView: await head.activate("TRX") };
@@ -263,4 +271,72 @@ test("a mark of blocks far ahead that a service left behind which is gone holds 
     await headView.receive(tick);
   }
   assertEquals(await toBeSent(sql), [OURS]);
+});
+
+test("after a reorganisation marks are taken back from the fork up alone, and none before its blocks are read", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const gone = "cd".repeat(32);
+  await addSigned(sql);
+  await addSigned(sql, gone);
+  const fork = await forked(sql, 200);
+  const common = [blockOf("a", 10), blockOf("a", 11, [OURS])];
+  fork.blocks = [...common, blockOf("a", 12, [gone])];
+  await fork.headView.receive(tick);
+  assertEquals([await toBeSent(sql), fork.isHeadRead], [[], true]);
+  fork.blocks = [...common, { ...blockOf("b", 12), parentHash: "a11" }, blockOf("b", 13)];
+  const unseen: (readonly string[])[] = [];
+  fork.onRead = async () => {
+    unseen.push(await toBeSent(sql));
+  };
+  await fork.headView.receive(tick);
+  assertEquals(unseen.flat(), []);
+  assertEquals([await toBeSent(sql), fork.isHeadRead], [[gone], true]);
+});
+
+test("while a branch is not read to its end nothing counts as read, and marks stay", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSigned(sql);
+  const fork = await forked(sql, 200);
+  const common = [blockOf("a", 10), blockOf("a", 11, [OURS])];
+  fork.blocks = [...common, blockOf("a", 12)];
+  await fork.headView.receive(tick);
+  fork.blocks = [...common, { ...blockOf("b", 12), parentHash: "a11" }, blockOf("b", 13)];
+  let reads = 0;
+  fork.onRead = () => {
+    // the first block shows that there is another branch, and then the node is away
+    if (reads++ === 0) return Promise.resolve();
+    return Promise.reject(
+      new ChainUnavailable("network", "Cannot read a block as the node is away"),
+    );
+  };
+  await assertRejects(() => fork.headView.receive(tick), ChainUnavailable);
+  assertEquals([await toBeSent(sql), fork.isHeadRead], [[], false]);
+  fork.onRead = () => Promise.resolve();
+  await fork.headView.receive(tick);
+  assertEquals([await toBeSent(sql), fork.isHeadRead], [[], true]);
+});
+
+test("a service whose nodes do not grow takes no marks back that another one has made, nor does it begin anew", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSigned(sql);
+  const fork = await forked(sql);
+  fork.blocks = [blockOf("a", 10), blockOf("a", 11)];
+  await fork.headView.receive(tick);
+  // another one has seen it since, in a block that these nodes do not have
+  await sql`UPDATE book.attempt SET seen_height = 20`;
+  for (let minute = 0; minute < 3; minute++) {
+    fork.clock += 61_000;
+    await fork.headView.receive(tick);
+    assertEquals(await toBeSent(sql), []);
+  }
+  // and has read on, so that the place of these nodes is behind what is solid
+  await sql`UPDATE hub.cursor SET height = 15 WHERE network = 'TRX' AND view = 'solid'`;
+  for (let minute = 0; minute < 3; minute++) {
+    fork.clock += 61_000;
+    await fork.headView.receive(tick);
+    assertEquals(await toBeSent(sql), []);
+  }
 });

@@ -161,6 +161,9 @@ test("newest blocks that are not reached are a reason of their own, which solid 
   assertEquals(reasons({ headReachedAt: before }), ["TRX's newest blocks cannot be reached"]);
   assertEquals(reasons({ reachedAt: before }), ["TRX cannot be reached"]);
   assertEquals(reasons({ headReachedAt: null }), [], "no head view");
+  const stuck = { headAgeMs: 7 * 60_000 };
+  assertEquals(reasons(stuck), ["TRX's newest blocks have not grown for 7 minutes"]);
+  assertEquals(reasons({ ...stuck, headReachedAt: null }), [], "no head view");
   assertEquals(
     reasons({ headReachedAt: before, restMs: 20_000 }).filter((one) => one.includes("newest")),
     [],

@@ -1,0 +1,168 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import { SignerUnavailable } from "../../chains/signer.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { addMerchant } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { PAPER_BLOCK } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import {
+  addNonce,
+  addWallet,
+  calmLane,
+  lanesOn,
+  numberedChain,
+  scanTo,
+} from "./support/lane_rig.ts";
+
+const test = testNeeding(DATABASE);
+const SILENT = new ChainUnavailable("timeout", "Cannot read a nonce as no node answers: eth");
+
+async function reasonOf(sql: Sql, id: string): Promise<string | null> {
+  const [row] = await sql<
+    { reason: string | null }[]
+  >`SELECT reason FROM book.outgoing WHERE id = ${id}`;
+  assert(row !== undefined);
+  return row.reason;
+}
+
+test("a deposit address whose nonce a stranger's transaction has used is left alone, and payouts and other addresses go on", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const ids = [
+    await addNonce(sql, { payer: "5", nonce: 3 }),
+    await addNonce(sql, { payer: "6", nonce: 3 }),
+  ];
+  const lane = calmLane({ next: (address) => Promise.resolve(address === "address-5" ? 4 : 3) });
+  const { lanes, sent, poll } = lanesOn(sql, numberedChain(lane));
+  await poll();
+  // it may be in the block that is read next
+  assertEquals([lanes.state?.closed, lanes.state?.stopped], [0, null]);
+  await scanTo(sql, PAPER_BLOCK.height + 1);
+  await poll();
+  assertEquals([lanes.state?.closed, lanes.state?.stopped], [1, null]);
+  assertEquals([lanes.room("hot"), lanes.room("5"), lanes.room("7")], [12, 0, 1]);
+  assertEquals(sent.at(-1), [`a${ids[1]}`]);
+  const reason = "nonce 3 of address-5 was used by a transaction that the scan has not met";
+  assertEquals(await Promise.all(ids.map((id) => reasonOf(sql, id))), [
+    reason,
+    "waiting: fees are above the cap",
+  ]);
+});
+
+test("one node's word for a stranger's transaction closes nothing that a node with the scan's own block denies", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0 });
+  const lane = calmLane({
+    next: (_, __, ___, checkpoint) => Promise.resolve(checkpoint === undefined ? 1 : 0),
+  });
+  const { lanes, poll } = lanesOn(sql, numberedChain(lane));
+  await poll();
+  await scanTo(sql, PAPER_BLOCK.height + 1);
+  await poll();
+  assertEquals([lanes.state?.stopped, lanes.room("hot")], [null, 11]);
+});
+
+test("nonces are asked for where no block shows them, the hot wallet's first, a few addresses at a time and all in turn", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0 });
+  for (let index = 1; index <= 20; index++) await addNonce(sql, { payer: String(index), nonce: 0 });
+  await addNonce(sql, { payer: "21", nonce: 0, seenHeight: PAPER_BLOCK.height + 5 });
+  const asked: string[] = [];
+  const lane = calmLane({
+    next: (address) => {
+      asked.push(address);
+      return Promise.resolve(0);
+    },
+  });
+  const { poll } = lanesOn(sql, numberedChain(lane));
+  const met = new Set<string>();
+  for (let turn = 0; turn < 3; turn++) {
+    asked.length = 0;
+    await poll();
+    assertEquals([asked[0], asked.length], ["hot-wallet", 9]);
+    for (const address of asked) met.add(address);
+  }
+  assertEquals(met.size, 21);
+  assert(!met.has("address-21"));
+});
+
+test("a nonce that no node answers for keeps nothing from being signed or sent again, in one call for all", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  const hot = await addNonce(sql, { payer: "hot", nonce: 0, merchantId });
+  const others = [];
+  for (let index = 1; index <= 3; index++) {
+    others.push(await addNonce(sql, { payer: String(index), nonce: 0 }));
+  }
+  const lane = calmLane({ next: () => Promise.reject(SILENT) });
+  const { lanes, sent, poll } = lanesOn(sql, numberedChain(lane));
+  await poll();
+  assertEquals([lanes.state?.stopped, lanes.room("hot"), lanes.roomFor("internal")], [
+    null,
+    11,
+    Infinity,
+  ]);
+  assertEquals(sent, [[hot, ...others].map((id) => `a${id}`)]);
+});
+
+test("nodes that never answer hold a turn of all lanes up for a bounded time, and what is due is sent", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0 });
+  for (let index = 1; index <= 30; index++) await addNonce(sql, { payer: String(index), nonce: 0 });
+  const untilEnded = (signal: AbortSignal | undefined) =>
+    new Promise<never>((_, reject) => {
+      const end = () => reject(SILENT);
+      if (signal?.aborted) end();
+      else signal?.addEventListener("abort", end);
+    });
+  const lane = calmLane({
+    next: (_, __, signal) => untilEnded(signal),
+    asks: (signal) => untilEnded(signal),
+  });
+  const { lanes, sent, poll } = lanesOn(sql, numberedChain(lane), { partMs: 50 });
+  // the terms are told as unanswered once the rest is done
+  await assertRejects(poll, ChainUnavailable);
+  assertEquals([sent.length, sent[0]?.length, lanes.room("hot")], [1, 31, 11]);
+});
+
+test("a node without the network's turn asks nothing, signs nothing and sends nothing", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0 });
+  await sql`
+    INSERT INTO book.signing_turn (network, node, until) VALUES ('ETH', 'other', now() + interval '1 hour')`;
+  let asked = 0;
+  const lane = calmLane({
+    next: () => {
+      asked++;
+      return Promise.resolve(0);
+    },
+  });
+  const { lanes, sent, poll } = lanesOn(sql, numberedChain(lane));
+  await poll();
+  assertEquals([asked, sent, lanes.room("hot")], [0, [], 0]);
+  assertEquals([lanes.state?.open, lanes.state?.unseen], [1, 1]);
+});
+
+test("a node that cannot go on with what is promised passes the turn to one that can", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0, isSigned: false });
+  const signer = { sign: () => Promise.reject(new SignerUnavailable("Cannot sign as it is away")) };
+  const { poll } = lanesOn(sql, numberedChain(calmLane()), { signer });
+  await assertRejects(poll, SignerUnavailable);
+  const [turn] = await sql`SELECT until <= now() AS is_over FROM book.signing_turn`;
+  assertEquals(turn, { is_over: true });
+});
