@@ -29,6 +29,8 @@ export function openHook(
   answer: (arrived: Arrived) => Response | Promise<Response> = () => Response.json({ ok: true }),
 ): Hook {
   const arrived: Arrived[] = [];
+  // a test that fails before it answers must end with its failure, not wait for the answer
+  const closing = Promise.withResolvers<Response>();
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     async (request) => {
@@ -39,13 +41,16 @@ export function openHook(
         at: performance.now(),
       };
       arrived.push(one);
-      return await answer(one);
+      return await Promise.race([answer(one), closing.promise]);
     },
   );
   return {
     url: `http://127.0.0.1:${server.addr.port}/hook`,
     arrived,
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    [Symbol.asyncDispose]: async () => {
+      closing.resolve(new Response(null, { status: 503 }));
+      await server.shutdown();
+    },
   };
 }
 
