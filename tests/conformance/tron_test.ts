@@ -9,13 +9,8 @@ import { networkKeys, publicAddresses, signingKey } from "../../chains/wallet/ne
 import { formatAmount, toTokenUnits } from "../../ledger/money/amount.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { needs } from "../support/permissions.ts";
-import {
-  chainConformance,
-  type ChainHarness,
-  type Kind,
-  type Payment,
-  type Trouble,
-} from "./chain.ts";
+import { chainConformance } from "./chain.ts";
+import type { ChainHarness, Kind, Payment, Trouble } from "./harness.ts";
 
 const NETWORK = "TRX";
 const SPACING_MS = 3_000;
@@ -37,7 +32,12 @@ const FAULTS: Readonly<Record<Trouble, Record<string, unknown>>> = {
 };
 
 /** Expectations of the suite. */
-const TRON: Kind = { life: "expires", skips: false, coin: ["10", "0.000001"] };
+const TRON: Kind = {
+  life: "expires",
+  skips: false,
+  sweeps: "one by one",
+  coin: ["10", "0.000001"],
+};
 
 const sentSchema = z.object({ txid: z.string() });
 

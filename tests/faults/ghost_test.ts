@@ -13,9 +13,9 @@ test({
   fn: async () => {
     const { openRig, POLL_MS } = await import("./support/matrix_rig.ts");
     const { bounded } = await import("./support/patience.ts");
-    const { BROADCAST } = await import("./support/matrix_moments.ts");
 
     await using rig = await openRig({ sweeps: false });
+    const { broadcast: path } = rig.family.paths;
     let calls = 0;
     const answer = Promise.withResolvers<void>();
     await using endpoint = Deno.serve(
@@ -48,7 +48,7 @@ test({
     const broadcast = () => ghost.chain.broadcast({ txid, bytes, expiresAt: Date.now() + 60_000 });
 
     // both are under way when it dies
-    await rig.setFaults([{ path: BROADCAST, kind: "timeout" }]);
+    await rig.setFaults([{ path, kind: "timeout" }]);
     const [delivering, sending] = [deliver("evt_before"), broadcast()];
     await rig.untilHit();
     while (calls === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -56,7 +56,7 @@ test({
     await rig.setFaults([{ path: "*", kind: "error-500" }]);
     await rig.untilHitAgain();
     // in the moment of its death only what it sends counts: what it has asked just before may still arrive
-    await rig.setFaults([{ path: BROADCAST, kind: "error-500" }]);
+    await rig.setFaults([{ path, kind: "error-500" }]);
     const alive = (await rig.info()).faults;
     const over = rig.kill9();
     // in the moment of its death, before anything of it is stopped in order

@@ -1,9 +1,6 @@
-import { createSigner } from "../../../chains/signer/create_signer.ts";
-import type { SignedMemory } from "../../../chains/signer/signed_memory.ts";
-import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import type { Chain } from "../../../chains/chain.ts";
-import type { Signer, TransferBuilder } from "../../../chains/signer.ts";
-import type { TronChain } from "../../../chains/tron/tron_chain.ts";
+import type { TransferBuilder } from "../../../chains/signer.ts";
+import type { OpenChain } from "../../../chains/family.ts";
 import type { KeySource } from "../../../chains/wallet/unlock_wallet.ts";
 import { Engine } from "../../../actors/engine.ts";
 import type { EngineDeps } from "../../../actors/engine_deps.ts";
@@ -16,6 +13,7 @@ import type { Network } from "../../../ledger/money/pair.ts";
 import { createSender, type Sender } from "../../../webhooks/sender.ts";
 import { openSwallowingProxy } from "../../support/swallowing_proxy.ts";
 import { bounded } from "./patience.ts";
+import { type KeptSignatures, type MortalSigner, openMortalSigner } from "./mortal_signer.ts";
 
 /** Parts that all lives of a node share, as a real one keeps them outside of its process. */
 export interface LifeParts extends Pick<EngineDeps, "pace" | "now" | "sweeps"> {
@@ -24,11 +22,11 @@ export interface LifeParts extends Pick<EngineDeps, "pace" | "now" | "sweeps"> {
   /** The chain's node. */
   readonly chainUrl: string;
   /** Opens the chain as one life knows it, whose calls all go to a URL. */
-  readonly openChain: (nodeUrl: string) => TronChain;
+  readonly openChain: (nodeUrl: string) => OpenChain;
   readonly keys: KeySource;
   readonly builders: readonly TransferBuilder[];
   /** Signatures are durable before they leave the signer, so they outlive it. */
-  readonly memory: SignedMemory;
+  readonly kept: KeptSignatures;
   readonly pollWebhooksMs: number;
 }
 
@@ -40,7 +38,7 @@ export interface Life {
   readonly engine: Engine;
   readonly webhooks: Webhooks;
   readonly chain: Chain;
-  readonly signer: Signer;
+  readonly signer: MortalSigner;
   readonly sender: Sender;
   /** Resolves at its death. */
   readonly died: Promise<void>;
@@ -73,7 +71,7 @@ export function openLife(parts: LifeParts): Life {
     openChain,
     keys,
     builders,
-    memory,
+    kept,
     pollWebhooksMs,
     ...deps
   } = parts;
@@ -93,14 +91,8 @@ export function openLife(parts: LifeParts): Life {
     close: () => connections.close(),
   };
   const chain = openChain(new URL(toChain.url).origin);
-  const signer = createSigner({
-    keys,
-    intents: { read: (ids) => readIntents(pools.signer, ids) },
-    builders,
-    memory,
-    spending: new SpendingLimits({}),
-    now: deps.now,
-  });
+  const intents = { read: (ids: readonly string[]) => readIntents(pools.signer, ids) };
+  const signer = openMortalSigner({ keys, intents, builders, now: deps.now }, kept);
   const webhooks = new Webhooks({
     outbox: createOutbox(sql, { node: NODE }),
     sender,

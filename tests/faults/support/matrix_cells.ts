@@ -1,59 +1,43 @@
 import { assertEquals } from "@std/assert";
 import { eventually } from "./client.ts";
+import { setFees } from "./matrix_lanes.ts";
+import { PAYOUT_STEPS } from "./matrix_payouts.ts";
 import { NODE_MS } from "./patience.ts";
-import {
-  BROADCAST,
-  type Does,
-  faultsOn,
-  holdSolid,
-  reorganise,
-  treasuryOf,
-  untilInFlight,
-  untilRead,
-  untilSent,
-} from "./matrix_moments.ts";
+import { faultsOn, holdSolid, reorganise, untilRead } from "./matrix_moments.ts";
 import type { Rig } from "./matrix_rig.ts";
-import { newDeposit, newPayout, pay, type Subject, until, withdraw } from "./matrix_subject.ts";
-import { assertEnd, LEAP_MS } from "./matrix_ends.ts";
+import { newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
+import { assertEnd } from "./matrix_ends.ts";
 import { SWEEP_STEPS } from "./matrix_sweeps.ts";
-import { KINDS, type LiveCell, type Step } from "./matrix_table.ts";
+import type { Does, LiveCell, Step } from "./matrix_table.ts";
 
-/**
- * Lifetime of a payment that is to vanish: less than the time that is let pass until it has expired. A
- * payment that comes back after a reorganisation has the usual one, or a slow machine would see it expire.
- */
-const VANISHING_MS = LEAP_MS - 10_000;
-const HEAD_READS = [
-  "/wallet/getblock",
-  "/wallet/getnowblock",
-  "/wallet/getblockbynum",
-  "/wallet/getblockbylimitnext",
-  "/wallet/gettransactioninfobyblocknum",
-];
-const SOLID_STATE = [
-  "/walletsolidity/getblock",
-  "/walletsolidity/getnowblock",
-  "/walletsolidity/getaccount",
-  "/walletsolidity/triggerconstantcontract",
-];
 /** Carries one cell out: the fault at its step, its visibility, peace, and the end. */
-export async function tryCell(rig: Rig, { step, kind, end }: LiveCell): Promise<void> {
-  const subject = await STEPS[step](rig, KINDS[kind].does);
-  await rig.setFaults([]);
-  await assertEnd(rig, subject, end);
+export async function tryCell(rig: Rig, { step, does, end }: LiveCell): Promise<void> {
+  try {
+    const subject = await CARRIED_OUT[step](rig, does);
+    await rig.setFaults([]);
+    await assertEnd(rig, subject, end);
+  } finally {
+    // the next cell begins in peace, whatever became of this one
+    await rig.setFaults([]);
+    await setFees(rig, null);
+  }
 }
 
-const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> = {
+const CARRIED_OUT: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> = {
   "deposit seen": async (rig, does) => {
+    const { family } = rig;
     const subject = await newDeposit(rig);
     if ("reorganise" in does) {
-      await pay(rig, subject, does.reorganise === "drop" ? VANISHING_MS : undefined);
+      // less than the time that is let pass until it has expired; one that comes back has the usual lifetime, or
+      // a slow machine would see it expire
+      const vanishing = family.vanishesMs - 10_000;
+      await pay(rig, subject, does.reorganise === "drop" ? vanishing : undefined);
       await rig.mine(1);
       await until(rig, subject, "PENDING", "waiting");
       await reorganise(rig, does.reorganise);
       return subject;
     }
-    if (does.kind === "revert") {
+    if ("kind" in does && does.kind === "revert") {
       await rig.control("/dev/emit", {
         steps: [{ do: "transfer", to: subject.address, amount: "100000000" }, { do: "revert" }],
       });
@@ -61,7 +45,15 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
       await untilRead(rig);
       return subject;
     }
-    await rig.setFaults(faultsOn(HEAD_READS, does));
+    if ("kind" in does && does.kind.startsWith("finality-")) {
+      await pay(rig, subject);
+      await rig.setFaults(faultsOn([family.paths.finality], does));
+      await rig.mine(6);
+      if (does.kind === "finality-back") await rig.untilHit();
+      await until(rig, subject, "PENDING", "waiting");
+      return subject;
+    }
+    await rig.setFaults(faultsOn(family.paths.head, does));
     await pay(rig, subject);
     await rig.mine(1);
     await rig.untilHit();
@@ -79,6 +71,11 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
   "deposit solid": async (rig, does) => {
     const subject = await newDeposit(rig);
     await pay(rig, subject);
+    if (rig.family.keepsHead || !rig.family.seesHead) {
+      // what the head view has read is not read again: its block is kept from both
+      await holdSolid(rig, does, 5);
+      return subject;
+    }
     await rig.mine(1);
     await until(rig, subject, "PENDING", "waiting");
     await holdSolid(rig, does);
@@ -114,60 +111,6 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
     assertEquals((await rig.info()).faults.length, 1, "the node still fails");
     return subject;
   },
-  "payout estimate": (rig, does) =>
-    queuedWhile(rig, does, ["/wallet/triggerconstantcontract", "/wallet/getchainparameters"]),
-  "payout sign": (rig, does) => queuedWhile(rig, does, SOLID_STATE),
-  "payout broadcast": async (rig, does) => {
-    const subject = await newPayout(rig);
-    if (!("reorganise" in does)) await rig.setFaults(faultsOn([BROADCAST], does));
-    await withdraw(rig, subject);
-    if ("reorganise" in does) {
-      await untilSent(rig);
-      await reorganise(rig, does.reorganise);
-    } else await rig.untilHit();
-    await untilInFlight(rig, ({ paymentId }) => paymentId === subject.paymentId);
-    return subject;
-  },
-  "payout seen": async (rig, does) => {
-    const subject = await newPayout(rig);
-    await withdraw(rig, subject);
-    await untilSent(rig);
-    if ("reorganise" in does) {
-      await rig.mine(1);
-      await reorganise(rig, does.reorganise);
-    } else {
-      await rig.setFaults(faultsOn(HEAD_READS, does));
-      await rig.mine(1);
-      await rig.untilHit();
-    }
-    await untilInFlight(rig, ({ paymentId }) => paymentId === subject.paymentId);
-    return subject;
-  },
-  "payout solid": async (rig, does) => {
-    const subject = await newPayout(rig);
-    await withdraw(rig, subject);
-    await untilSent(rig);
-    await rig.mine(1);
-    await holdSolid(rig, does);
-    await untilInFlight(rig, ({ paymentId }) => paymentId === subject.paymentId);
-    return subject;
-  },
+  ...PAYOUT_STEPS,
   ...SWEEP_STEPS,
 };
-
-/** The queue holds a payout for as long as the node fails, and says why. */
-async function queuedWhile(rig: Rig, does: Does, paths: readonly string[]): Promise<Subject> {
-  const subject = await newPayout(rig);
-  // a reorganisation needs a moment at which the step is under way
-  await rig.setFaults(faultsOn(paths, "reorganise" in does ? { kind: "error-500" } : does));
-  await withdraw(rig, subject);
-  await rig.untilHit();
-  await eventually("the payout queued, with a reason", async () => {
-    const { queued } = await treasuryOf(rig);
-    return queued.some(({ paymentId, reason }) =>
-      paymentId === subject.paymentId && reason !== null
-    );
-  }, NODE_MS);
-  if ("reorganise" in does) await reorganise(rig, does.reorganise);
-  return subject;
-}

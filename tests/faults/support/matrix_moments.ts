@@ -1,24 +1,18 @@
 import { eventually } from "./client.ts";
 import { NODE_MS } from "./patience.ts";
-import type { Rig, RigFault } from "./matrix_rig.ts";
-import type { Misbehaviour } from "./matrix_table.ts";
+import type { Rig } from "./matrix_rig.ts";
+import type { Does } from "./matrix_table.ts";
+import type { RigFault } from "./rig_node.ts";
 
-/** Path that transactions are sent to. */
-export const BROADCAST = "/wallet/broadcasttransaction";
-const SOLID_BLOCKS = [
-  "/walletsolidity/getblockbynum",
-  "/walletsolidity/getblockbylimitnext",
-  "/walletsolidity/gettransactioninfobyblocknum",
-];
-
-/** Ways in which a node misbehaves. */
-export type Does = Misbehaviour["does"];
-
-/** Solid blocks wait while they cannot be read, and the metrics say so. */
-export async function holdSolid(rig: Rig, does: Does): Promise<void> {
+/**
+ * Solid blocks wait while they cannot be read, and the metrics say so.
+ *
+ * @param untilSolid blocks after which what is looked at is solid
+ */
+export async function holdSolid(rig: Rig, does: Does, untilSolid = 4): Promise<void> {
   if ("reorganise" in does) throw new Error("Cannot take solid blocks back");
-  await rig.setFaults(faultsOn(SOLID_BLOCKS, does));
-  await rig.mine(4);
+  await rig.setFaults(faultsOn(rig.family.paths.solid, does));
+  await rig.mine(untilSolid);
   await rig.untilHit();
   await eventually("the lag in the metrics", async () => {
     const lag = await rig.metric("engine_chain_lag_blocks");
@@ -34,14 +28,16 @@ export async function untilSent(rig: Rig): Promise<void> {
   );
 }
 
-/** Waits until the treasury shows a transfer in flight, with its transaction and its end. */
+/** Waits until the treasury shows a transfer in flight, with its transaction and, where it has one, its expiry. */
 export async function untilInFlight(
   rig: Rig,
   isMeant: (transfer: Waiting) => boolean,
 ): Promise<void> {
   await eventually("the transfer in flight", async () => {
     const { inFlight } = await treasuryOf(rig);
-    return inFlight.some((row) => isMeant(row) && row.txid !== null && row.expiresAt !== null);
+    return inFlight.some((row) =>
+      isMeant(row) && row.txid !== null && (row.expiresAt !== null) === rig.family.expires
+    );
   }, NODE_MS);
 }
 
@@ -53,6 +49,19 @@ export interface Waiting {
   readonly reason: string | null;
   readonly txid: string | null;
   readonly expiresAt: string | null;
+}
+
+/** Waits until the treasury shows the payout in its queue, with a reason. */
+export async function untilQueued(
+  rig: Rig,
+  subject: { readonly paymentId: string | null },
+): Promise<void> {
+  await eventually("the payout queued, with a reason", async () => {
+    const { queued } = await treasuryOf(rig);
+    return queued.some(({ paymentId, reason }) =>
+      paymentId === subject.paymentId && reason !== null
+    );
+  }, NODE_MS);
 }
 
 const admins = new WeakMap<Rig, Promise<string>>();
@@ -77,7 +86,7 @@ export async function untilRead(rig: Rig): Promise<void> {
   const { solid } = await rig.info();
   await eventually(`solid block ${solid} read`, async () => {
     const [cursor] = await rig.sql<{ height: string }[]>`
-      SELECT height FROM hub.cursor WHERE network = 'TRX' AND view = 'solid'`;
+      SELECT height FROM hub.cursor WHERE network = ${rig.family.network} AND view = 'solid'`;
     return Number(cursor?.height ?? 0) >= solid;
   }, NODE_MS);
 }
@@ -87,6 +96,10 @@ export async function reorganise(rig: Rig, how: "return" | "drop"): Promise<void
 }
 
 export function faultsOn(paths: readonly string[], does: Does): readonly RigFault[] {
-  if ("reorganise" in does) return [];
-  return paths.map((path) => ({ path, ...does }));
+  return "kind" in does ? paths.map((path) => ({ path, ...does })) : [];
+}
+
+/** The fault during which something else is to happen: that needs a moment at which the step is under way. */
+export function instead(does: Does): Does {
+  return "kind" in does ? does : { kind: "error-500" };
 }

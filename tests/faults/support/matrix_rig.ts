@@ -1,36 +1,28 @@
-import { HDKey } from "@scure/bip32";
 import { Registry } from "prom-client";
-import { z } from "zod";
 import { AddressGuard } from "../../../actors/addresses/address_guard.ts";
 import type { Engine } from "../../../actors/engine.ts";
 import type { EngineDeps } from "../../../actors/engine_deps.ts";
-import type { Fault } from "../../../devchain/faults.ts";
-import { startDevChain } from "../../../devchain/start.ts";
 import { armCrashPoint } from "../../../actors/runtime/crash_point.ts";
-import { SignedMemory } from "../../../chains/signer/signed_memory.ts";
-import { createTronChain } from "../../../chains/tron/tron_chain.ts";
-import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
-import {
-  networkKeys,
-  publicAddresses,
-  signingKey,
-  type WalletName,
-} from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readMigrations } from "../../../ledger/database/migrate.ts";
-import type { Network } from "../../../ledger/money/pair.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { registerChainMetrics } from "../../../app/health/chains.ts";
+import { registerTreasuryMetrics } from "../../../app/health/treasury.ts";
 import { registerWorkMetrics } from "../../../app/health/work.ts";
 import { readiness } from "../../../app/health/readiness.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
+import { emptyFeeBoard } from "../../support/books.ts";
 import { addWallet } from "../../support/wallet_row.ts";
-import { type Answer, eventually, send } from "./client.ts";
-import { bounded, NODE_MS } from "./patience.ts";
+import { eventually } from "./client.ts";
+import { bounded } from "./patience.ts";
 import { type Life, type LifeParts, openLife } from "./life.ts";
+import type { RigFamily } from "./rig_family.ts";
+import { rigKeys } from "./rig_keys.ts";
+import { openRigNode, type RigNode, SOLID_LAG } from "./rig_node.ts";
+import { TRON_RIG } from "./rig_tron.ts";
 import type { End } from "../../support/service.ts";
 
-const NETWORK = "TRX";
+const WALLET_ID = "wal_matrix";
 /** Of transactions of the service, by default: none may expire because the machine is slow. */
 const LIFETIME_MS = 120_000;
 /** Time for which a silent node is waited for; every lane has to get an answer within it. */
@@ -39,49 +31,21 @@ const TIMEOUT_MS = 2_000;
 export const CLOCK = 8;
 /** Pause between two polls of the chain. */
 export const POLL_MS = 80;
-/** Blocks from head to the solid one. */
-export const SOLID_LAG = 3;
-/** Far more than a cell uses up: whether a fault happened is seen by what is left of it. */
-const TIMES = 1_000;
-
-/** A fault as it is put in force. */
-export type RigFault =
-  & Pick<Fault, "path" | "kind">
-  & Partial<
-    Pick<Fault, "late" | "forget" | "perSecond" | "suspendSeconds">
-  >;
-
-const Info = z.object({
-  head: z.number(),
-  solid: z.number(),
-  pending: z.number(),
-  faults: z.array(z.looseObject({ times: z.number().nullable() })),
-});
-
 /**
  * A node's engine on a database and a development chain of its own, all in this process and at a
  * fast pace: what a cell of the fault matrix is tried on.
  */
-export interface Rig extends AsyncDisposable {
+export interface Rig extends RigNode, AsyncDisposable {
+  readonly family: RigFamily;
   readonly sql: Sql;
   readonly api: TestApi;
   /** The node that lives now. */
   readonly life: Life;
   /** Its engine. */
   readonly engine: Engine;
-  readonly chainUrl: string;
-  /** The token's contract. */
-  readonly usdt: string;
   readonly hotWallet: string;
-  info(): Promise<z.infer<typeof Info>>;
-  control(path: string, body: unknown): Promise<Answer>;
-  /** Puts exactly these faults in force. */
-  setFaults(faults: readonly RigFault[]): Promise<void>;
-  /** Waits until a fault in force has happened. */
-  untilHit(): Promise<void>;
-  /** Waits until one has happened after this call. */
-  untilHitAgain(): Promise<void>;
-  mine(blocks: number, intervalMs?: number): Promise<void>;
+  /** Its private key, as hex with `0x`: what another program that has it would do is tried with it. */
+  readonly hotKey: string;
   /** Switches the planning of sweeps; switching it on makes every address due at once. */
   setPlanning(on: boolean): Promise<void>;
   /** A metric of the network as Prometheus reads it, null where there is none. */
@@ -113,6 +77,10 @@ function sweepsOf(
 
 /** Differences of a rig from the usual one. */
 export interface RigOptions {
+  /** Default TRON. */
+  readonly family?: RigFamily;
+  /** False: the hot wallet has tokens and no coin. */
+  readonly hasCoin?: boolean;
   /** True if addresses are swept, all that are paid to. */
   readonly sweeps: boolean;
   /** Lifetime of the service's transactions in block time, milliseconds. */
@@ -125,40 +93,27 @@ export interface RigOptions {
 
 /** Starts a rig; its hot wallet is funded and solid. */
 export async function openRig(options: RigOptions): Promise<Rig> {
-  const { lifetimeMs = LIFETIME_MS } = options;
+  const { lifetimeMs = LIFETIME_MS, family = TRON_RIG, hasCoin = true } = options;
+  const { network } = family;
   await using stack = new AsyncDisposableStack();
-  const keys = networkKeys(
-    HDKey.fromMasterSeed(crypto.getRandomValues(new Uint8Array(32))),
-    NETWORK,
-  );
-  const hot = signingKey(keys, NETWORK, "hot");
-  const dataDir = await Deno.makeTempDir({ prefix: "engine-matrix-" });
-  stack.defer(() => Deno.remove(dataDir, { recursive: true }));
-  const dev = await startDevChain({
-    network: NETWORK,
-    dataDir,
-    port: 0,
-    blockMs: 0,
-    solidLag: SOLID_LAG,
-    treasury: hot.address,
-  });
-  stack.defer(() => dev.stop());
-  const contracts = { USDT: dev.usdt };
+  const keys = rigKeys(network, WALLET_ID);
+  const { hot } = keys;
+  const node = stack.use(await openRigNode(family, hasCoin ? hot.address : null));
+  const { mine } = node;
+  if (!hasCoin) await node.control("/dev/transfer", { to: hot.address, amount: "1000000" });
+  const contracts = { USDT: node.usdt };
   const openChain = (nodeUrl: string) =>
-    createTronChain({
-      network: NETWORK,
+    family.openChain({
       nodeUrls: [nodeUrl],
       contracts,
-      deposits: publicAddresses(NETWORK, { depositXpub: keys.deposits.publicExtendedKey }),
+      deposits: keys.deposits,
       hotWallet: hot.address,
       lifetimeMs,
       requestTimeoutMs: TIMEOUT_MS,
       totalTimeoutMs: 2 * TIMEOUT_MS,
-      // one that is asked less after each cell would only slow down the next
-      callsPerSecond: 0,
     });
   /** The interface's own. */
-  const chain = openChain(dev.url);
+  const chain = openChain(node.chainUrl);
   const registry = new Registry();
   const migrations = await readMigrations();
   const state = { planning: true };
@@ -178,10 +133,10 @@ export async function openRig(options: RigOptions): Promise<Rig> {
   };
   const api: TestApi = stack.use(
     await testApi({
-      chains: new Map([[NETWORK, chain]]),
+      chains: new Map([[network, chain]]),
       registry,
       addressBook: {
-        take: (network, id) => orDead(({ engine }) => engine.addressBook.take(network, id)),
+        take: (of, id) => orDead(({ engine }) => engine.addressBook.take(of, id)),
       },
       addresses: new AddressGuard({ derive: (_, index) => chain.deriveAddress(index) }),
       readiness: () =>
@@ -203,30 +158,27 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     }),
   );
   const { sql } = api;
-  await addWallet(sql, NETWORK, hot.address, "wal_matrix");
-  const keyOf = (wallet: WalletName) => signingKey(keys, NETWORK, wallet);
+  await sql`
+    UPDATE book.pair SET deposits_enabled = true, withdrawals_enabled = true
+    WHERE network = ${network} AND currency = 'USDT' AND NOT deposits_enabled`;
+  await addWallet(sql, network, hot.address, WALLET_ID);
   const parts: LifeParts = {
-    network: NETWORK,
+    network,
     databaseUrl: api.databaseUrl,
-    chainUrl: dev.url,
+    chainUrl: node.chainUrl,
     openChain,
-    keys: {
-      walletId: "wal_matrix",
-      key: (network: Network, wallet: WalletName) => network === NETWORK ? keyOf(wallet) : null,
-      address: (network: Network, wallet: WalletName) =>
-        network === NETWORK ? keyOf(wallet).address : null,
-      lock: () => {},
-    },
-    builders: [createTronTransferBuilder({
-      network: NETWORK,
-      contracts,
-      longestLifetimeMs: lifetimeMs,
-      highestFeeLimitSun: 150_000_000,
-      clockToleranceMs: null,
-    })],
-    memory: new SignedMemory(),
+    keys: keys.source,
+    builders: [family.createBuilder(contracts, lifetimeMs)],
+    kept: [],
     pollWebhooksMs: options.pollWebhooksMs ?? 60_000,
-    pace: () => ({ pollMs: POLL_MS, leaseMs: 500, resendMs: 300, recheckMs: 100, attemptLimit: 3 }),
+    pace: () => ({
+      pollMs: POLL_MS,
+      leaseMs: 500,
+      resendMs: 300,
+      recheckMs: 100,
+      attemptLimit: 3,
+      ...(family.seesHead ? {} : { views: { headMs: null, solidMs: POLL_MS } }),
+    }),
     now: Date.now,
     ...(options.sweeps ? { sweeps: sweepsOf(state, options.staleMs ?? 120_000) } : {}),
   };
@@ -249,32 +201,19 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     registry.clear();
     registerWorkMetrics(registry, born.engine);
     registerChainMetrics(registry, born.engine, Date.now);
+    registerTreasuryMetrics(registry, born.engine, emptyFeeBoard(), Date.now);
     if (crashAt !== undefined) armCrashPoint(crashAt, dieHere);
     await bounded("the node's start", Promise.race([born.died, born.engine.start()]));
   };
   stack.defer(() => last?.end());
 
-  const control = async (path: string, body: unknown) => {
-    const answer = await send(dev.url + path, "POST", body);
-    if (answer.status !== 200) throw new Error(`The chain refused: ${JSON.stringify(answer.body)}`);
-    return answer;
-  };
-  const info = async () => Info.parse((await send(`${dev.url}/dev/info`, "GET")).body);
-  const mine = async (blocks: number, intervalMs = 100) => {
-    await control("/dev/mine", { blocks, intervalMs });
-  };
-  const timesLeft = async () => {
-    const { faults } = await info();
-    return Math.min(...faults.map(({ times }) => times ?? TIMES));
-  };
-  const untilFewer = async (times: number) => {
-    await eventually("a fault", async () => await timesLeft() < times, NODE_MS);
-  };
   await mine(SOLID_LAG + 1);
   await start();
-  await eventually("the network watched", async () => (await readCursor(sql, NETWORK, "solid")));
+  await eventually("the network watched", async () => (await readCursor(sql, network, "solid")));
   const owned = stack.move();
   return {
+    ...node,
+    family,
     sql,
     api,
     get life() {
@@ -283,24 +222,15 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     get engine() {
       return running().engine;
     },
-    chainUrl: dev.url,
-    usdt: dev.usdt,
     hotWallet: hot.address,
-    info,
-    control,
-    mine,
-    setFaults: async (faults) => {
-      await control("/dev/config", { faults: faults.map((fault) => ({ ...fault, times: TIMES })) });
-    },
-    untilHit: () => untilFewer(TIMES),
-    untilHitAgain: async () => untilFewer(await timesLeft()),
+    hotKey: `0x${hot.privateKey.toHex()}`,
     setPlanning: async (on) => {
       state.planning = on;
       if (on) await sql`UPDATE book.sweep_address SET poll_at = now()`;
     },
     metric: async (name) => {
       const text = await registry.getSingleMetricAsString(name);
-      const match = new RegExp(`^${name}\\{network="${NETWORK}"\\} (\\S+)$`, "m").exec(text);
+      const match = new RegExp(`^${name}\\{network="${network}"\\} (\\S+)$`, "m").exec(text);
       return match === null ? null : Number(match[1]);
     },
     start,

@@ -1,16 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import { addTransfer } from "../../support/books.ts";
-import { someAddress } from "./chain_audit.ts";
 import { eventually } from "./client.ts";
 import { NODE_MS } from "./patience.ts";
 import type { Rig } from "./matrix_rig.ts";
 
 /** Amount of every deposit of the matrix. */
-const DEPOSIT = "100";
+export const DEPOSIT = "100";
 /** Funds of every merchant of a payout; below them the amount that it sends. */
 export const FUNDS = "100";
-const PAYOUT = "10";
+export const PAYOUT = "10";
+
 /** One payment of a cell, with a merchant of its own. */
 export interface Subject {
   readonly merchantId: string;
@@ -31,7 +31,7 @@ export async function newDeposit(rig: Rig): Promise<Subject> {
   const { head } = await rig.info();
   const { status, body } = await rig.api.call("POST", "/api/deposit-address", {
     key,
-    body: { network: "TRX", identifier: "customer" },
+    body: { network: rig.family.network, identifier: "customer" },
   });
   assertEquals(status, 201, JSON.stringify(body));
   const { address } = body;
@@ -53,6 +53,7 @@ export async function pay(rig: Rig, subject: Subject, expiresInMs?: number): Pro
 export async function newPayout(rig: Rig): Promise<Subject> {
   const { id: merchantId, key } = await rig.api.addMerchant();
   await addTransfer(rig.sql, merchantId, FUNDS, {
+    network: rig.family.network,
     txid: crypto.randomUUID().replaceAll("-", "").padStart(64, "0"),
   });
   rig.engine.merchants.wake(merchantId);
@@ -62,7 +63,8 @@ export async function newPayout(rig: Rig): Promise<Subject> {
     NODE_MS,
   );
   const { head } = await rig.info();
-  return { merchantId, key, address: someAddress(), paymentId: null, txid: null, since: head };
+  const address = rig.family.someAddress();
+  return { merchantId, key, address, paymentId: null, txid: null, since: head };
 }
 
 /** Asks for the payout. */
@@ -72,7 +74,7 @@ export async function withdraw(rig: Rig, subject: Subject): Promise<void> {
     body: {
       amount: PAYOUT,
       currency: "USDT",
-      network: "TRX",
+      network: rig.family.network,
       destination: subject.address,
       referenceId: "payout",
     },

@@ -1,12 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { readTransfers } from "./chain_transfers.ts";
 import { eventually } from "./client.ts";
 import { NODE_MS } from "./patience.ts";
 import {
-  BROADCAST,
-  type Does,
   faultsOn,
   holdSolid,
+  instead,
   reorganise,
   treasuryOf,
   untilInFlight,
@@ -14,15 +12,7 @@ import {
 } from "./matrix_moments.ts";
 import type { Rig } from "./matrix_rig.ts";
 import { newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
-import type { Step } from "./matrix_table.ts";
-
-/** Paths of a node that the planning of a sweep reads. */
-const PLAN_READS = [
-  "/walletsolidity/triggerconstantcontract",
-  "/walletsolidity/getaccount",
-  "/wallet/triggerconstantcontract",
-  "/wallet/getaccountresource",
-];
+import type { Does, Step } from "./matrix_table.ts";
 
 /** The steps of a sweep, each up to the moment at which the node is at peace again. */
 export const SWEEP_STEPS = {
@@ -32,7 +22,7 @@ export const SWEEP_STEPS = {
     await rig.mine(4);
     await untilReason(rig, subject, ["paused"]);
     // a reorganisation needs a moment at which the step is under way
-    await rig.setFaults(faultsOn(PLAN_READS, "reorganise" in does ? { kind: "error-500" } : does));
+    await rig.setFaults(faultsOn(rig.family.paths.plan, instead(does)));
     await rig.setPlanning(true);
     await untilReason(rig, subject, ["chain_unavailable"]);
     if ("reorganise" in does) await reorganise(rig, does.reorganise);
@@ -40,7 +30,7 @@ export const SWEEP_STEPS = {
   },
   "sweep gas": async (rig, does) => {
     const subject = await seen(rig);
-    await rig.setFaults(faultsOn([BROADCAST], does));
+    await rig.setFaults(faultsOn([rig.family.paths.broadcast], does));
     await rig.mine(4);
     if ("reorganise" in does) {
       await untilSent(rig);
@@ -59,7 +49,7 @@ export const SWEEP_STEPS = {
     await rig.mine(4);
     await untilSent(rig);
     // the coin is on its way: what is sent for the first time from here on is the sweep
-    await rig.setFaults(faultsOn([BROADCAST], does));
+    await rig.setFaults(faultsOn([rig.family.paths.broadcast], does));
     await untilSweepSigned(rig, subject);
     if ("reorganise" in does) {
       await untilSent(rig);
@@ -99,7 +89,7 @@ export async function assertSwept(rig: Rig, subject: Subject): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 60));
     return false;
   }, NODE_MS);
-  const transfers = await readTransfers(rig.chainUrl, subject.since);
+  const transfers = await rig.family.readTransfers(rig.chainUrl, subject.since);
   const carried = transfers.filter(({ from }) => from === subject.address);
   assertEquals(
     carried.map(({ to, units }) => [to, units]),
@@ -145,10 +135,10 @@ async function untilSweepSigned(rig: Rig, subject: Subject): Promise<void> {
 }
 
 /** Sweeps of an address and what they needed. */
-async function stepsOf({ sql }: Rig, { address }: Subject) {
+async function stepsOf({ sql, family: { network } }: Rig, { address }: Subject) {
   return await sql<{ kind: string; status: string; attempts: number }[]>`
     SELECT o.kind, o.status, o.attempts FROM book.outgoing o
     WHERE o.merchant_id = 'mer_platform' AND (o.destination = ${address} OR o.wallet =
-      (SELECT wallet_index::text FROM hub.address WHERE network = 'TRX' AND address = ${address}))
+      (SELECT wallet_index::text FROM hub.address WHERE network = ${network} AND address = ${address}))
     ORDER BY o.id`;
 }

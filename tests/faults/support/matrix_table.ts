@@ -1,91 +1,48 @@
 /**
- * Faults of a node by step of a payment, and how each ends: data that the tests carry
- * out cell by cell, and that `docs/fault-matrix.md` is made of.
+ * Faults of a node by step of a payment, and how each ends: data that the tests carry out cell by cell, and
+ * that the pages of the matrix are made of. Each kind of chains has a table of its own.
  *
  * @module
  */
 
 import type { FaultKind } from "../../../devchain/faults.ts";
 
-/** One way for a node to fail, as the development chain knows it. */
+/** One way for a node, or for the world around it, to fail. */
 export interface Misbehaviour {
   readonly text: string;
-  /** `reorganise`: blocks are taken back, with or without their transactions. */
   readonly does:
+    /** As the development chain knows it. */
     | {
       readonly kind: FaultKind;
       readonly late?: true;
       readonly forget?: true;
       readonly perSecond?: number;
       readonly suspendSeconds?: number;
+      readonly behind?: number;
     }
-    | { readonly reorganise: "return" | "drop" };
+    /** Blocks are taken back, with or without their transactions. */
+    | { readonly reorganise: "return" | "drop" }
+    /** Something happens that no answer of a node shows. */
+    | { readonly happens: Happening };
 }
 
-/** Every kind of fault. */
-export const KINDS = {
-  "error-500": { text: "answers HTTP 500", does: { kind: "error-500" } },
-  "error-500 late": {
-    text: "carries the request out and answers HTTP 500",
-    does: { kind: "error-500", late: true },
-  },
-  "busy-429": { text: "answers HTTP 429", does: { kind: "busy-429" } },
-  "limit-per-second": {
-    text: "suspends us, which only its body tells",
-    does: { kind: "limit-per-second", perSecond: 0, suspendSeconds: 1 },
-  },
-  "lite-node": { text: "is a lite node, without that call", does: { kind: "lite-node" } },
-  "closed-api": { text: "has that call closed", does: { kind: "closed-api" } },
-  "call-exception": {
-    text: "runs out of time in simulated calls",
-    does: { kind: "call-exception" },
-  },
-  "timeout": { text: "does not answer", does: { kind: "timeout" } },
-  "timeout late": {
-    text: "carries the request out and does not answer",
-    does: { kind: "timeout", late: true },
-  },
-  "lagging-receipts": {
-    text: "gives blocks without their receipts",
-    does: { kind: "lagging-receipts" },
-  },
-  "lagging-receipts late": {
-    text: "gives blocks without their last receipt",
-    does: { kind: "lagging-receipts", late: true },
-  },
-  "lost-broadcast": {
-    text: "accepts a transaction and forgets it",
-    does: { kind: "lost-broadcast" },
-  },
-  "silent-accept": {
-    text: "refuses a transaction and keeps it",
-    does: { kind: "silent-accept" },
-  },
-  "duplicate": {
-    text: "calls a new transaction a duplicate and keeps it",
-    does: { kind: "duplicate" },
-  },
-  "duplicate forget": {
-    text: "calls a new transaction a duplicate and forgets it",
-    does: { kind: "duplicate", forget: true },
-  },
-  "revert": { text: "includes a call that reverts", does: { kind: "revert" } },
-  "out-of-energy": {
-    text: "includes a call that runs out of energy",
-    does: { kind: "out-of-energy" },
-  },
-  "reorganisation": {
-    text: "takes blocks back, their transactions return",
-    does: { reorganise: "return" },
-  },
-  "reorganisation drop": {
-    text: "takes blocks back, their transactions vanish",
-    does: { reorganise: "drop" },
-  },
-} as const satisfies Readonly<Record<string, Misbehaviour>>;
+/** Things that happen beside a node's answers, on chains that count nonces. */
+export type Happening =
+  /** A transaction that was accepted is dropped from the pool. */
+  | "evicted"
+  /** Blocks ask eight times as much. */
+  | "fees jump"
+  /** Blocks ask more than the cap, and later as much as before. */
+  | "fees above cap"
+  /** The replacement is lost, and the transaction that it replaces is in a block. */
+  | "original lands"
+  /** Another program that has the key takes the nonce. */
+  | "foreign hand"
+  /** The hot wallet has tokens and no coin. */
+  | "no coin";
 
-/** One of {@linkcode KINDS}. */
-export type Kind = keyof typeof KINDS;
+/** Ways in which a node misbehaves. */
+export type Does = Misbehaviour["does"];
 
 /** Outcomes of a payment. */
 export type End =
@@ -97,16 +54,39 @@ export type End =
   /** No deposit, ever: nothing moved on the chain. */
   | "nothing booked"
   | "paid once"
+  /** Nothing is signed, and readiness says so, until an administrator has adopted what took the nonce. */
+  | "paid once, adopted"
   /** FAILED, everything given back, the reference free. */
   | "refunded"
+  /** The same, as an administrator has taken its nonce out of use. */
+  | "refunded, cancelled"
   /** The address's money is in the hot wallet, moved once. */
   | "swept once";
 
 /** A cell: how it ends, or `-` and why there is nothing to try. */
 export type Cell = End | `- ${string}`;
 
+/** One of the steps of a payment, of all kinds of chains. */
+export const STEPS = [
+  "deposit seen",
+  "deposit solid",
+  "deposit credited",
+  "payout estimate",
+  "payout sign",
+  "payout broadcast",
+  "payout replaced",
+  "payout seen",
+  "payout solid",
+  "sweep plan",
+  "sweep gas",
+  "sweep broadcast",
+  "sweep solid",
+] as const;
+/** One of {@linkcode STEPS}. */
+export type Step = (typeof STEPS)[number];
+
 /** The parts common to a row of the matrix. */
-export interface StepRow {
+export interface StepRow<Kind extends string = string> {
   /** Events of this step. */
   readonly text: string;
   /** Work that waits while the fault lasts, and the place where that can be seen. */
@@ -114,228 +94,47 @@ export interface StepRow {
   readonly cells: Readonly<Record<Kind, Cell>>;
 }
 
-/** Reads: the node fails, nothing is known, it is asked again. */
-const unread = <const E extends End>(end: E) => ({
-  "error-500": end,
-  "busy-429": end,
-  "limit-per-second": end,
-  "lite-node": end,
-  "closed-api": end,
-  "timeout": end,
-});
-/** Single answers of contracts; the node is well otherwise. */
-const NO_CALLS = { "call-exception": "- simulates nothing" } as const;
-const READ_ONLY = {
-  "error-500 late": "- a read leaves nothing behind",
-  "timeout late": "- a read leaves nothing behind",
-} as const;
-const unreceipted = <const E extends End>(end: E) => ({
-  "lagging-receipts": end,
-  "lagging-receipts late": end,
-});
-const NO_RECEIPTS = {
-  "lagging-receipts": "- reads no receipts",
-  "lagging-receipts late": "- reads no receipts",
-} as const;
-const NOTHING_SENT = {
-  "lost-broadcast": "- sends nothing",
-  "silent-accept": "- sends nothing",
-  "duplicate": "- sends nothing",
-  "duplicate forget": "- sends nothing",
-  "revert": "- sends nothing",
-  "out-of-energy": "- sends nothing",
-} as const;
-const SOLID = {
-  "reorganisation": "- solid blocks stay",
-  "reorganisation drop": "- solid blocks stay",
-} as const;
-const reorganised = <const E extends End>(end: E) => ({
-  "reorganisation": end,
-  "reorganisation drop": end,
-});
-/** Our own broadcast: whatever the node says or keeps, the same bytes are sent until a solid block tells. */
-const broadcast = <const E extends End, const F extends End>(end: E, failed: F) => ({
-  "error-500": end,
-  "error-500 late": end,
-  "busy-429": end,
-  "limit-per-second": end,
-  "lite-node": end,
-  "closed-api": end,
-  "timeout": end,
-  "timeout late": end,
-  "lost-broadcast": end,
-  "silent-accept": end,
-  "duplicate": end,
-  "duplicate forget": end,
-  "revert": failed,
-  "out-of-energy": failed,
-});
+/** The matrix of a kind of chains. */
+export interface MatrixTable {
+  /** Every kind of fault, in the order of the page. */
+  readonly kinds: ReadonlyMap<string, Misbehaviour>;
+  /** The steps that its payments have, in their order. */
+  readonly steps: ReadonlyMap<Step, StepRow>;
+}
 
-/** The matrix. */
-export const MATRIX = {
-  "deposit seen": {
-    text: "the head's blocks are read: PENDING",
-    visible: "metric `engine_chain_head_height` stands; solid blocks tell it all the same",
-    cells: {
-      ...NO_CALLS,
-      ...unread("credited once"),
-      ...READ_ONLY,
-      ...unreceipted("credited once"),
-      ...NOTHING_SENT,
-      "revert": "nothing booked",
-      "out-of-energy": "- as REVERT: moves nothing",
-      "reorganisation": "credited once",
-      "reorganisation drop": "failed on proof",
-    },
-  },
-  "deposit solid": {
-    text: "solid blocks are read into the inbox",
-    visible: "metric `engine_chain_lag_blocks`; readiness after a minute",
-    cells: {
-      ...NO_CALLS,
-      ...unread("credited once"),
-      ...READ_ONLY,
-      ...unreceipted("credited once"),
-      ...NOTHING_SENT,
-      ...SOLID,
-    },
-  },
-  "deposit credited": {
-    text: "the merchant books what its inbox says",
-    visible: "nothing waits: no node is asked",
-    cells: {
-      ...NO_CALLS,
-      ...unread("credited meanwhile"),
-      ...READ_ONLY,
-      ...unreceipted("credited meanwhile"),
-      ...NOTHING_SENT,
-      ...SOLID,
-    },
-  },
-  "payout estimate": {
-    text: "the transfer is simulated with its sender and receiver",
-    visible: 'treasury: `queued`, "waiting for another try"',
-    cells: {
-      "call-exception": "paid once",
-      ...unread("paid once"),
-      ...READ_ONLY,
-      ...NO_RECEIPTS,
-      ...NOTHING_SENT,
-      ...reorganised("paid once"),
-    },
-  },
-  "payout sign": {
-    text: "balances and the solid block of the envelope are read",
-    visible: 'treasury: `queued`, "waiting for another try"',
-    cells: {
-      "call-exception": "paid once",
-      ...unread("paid once"),
-      ...READ_ONLY,
-      ...NO_RECEIPTS,
-      ...NOTHING_SENT,
-      ...reorganised("paid once"),
-    },
-  },
-  "payout broadcast": {
-    text: "the signed bytes, committed before, are offered to the nodes",
-    visible: "treasury: `inFlight` with transaction id and expiry",
-    cells: {
-      ...NO_CALLS,
-      ...broadcast("paid once", "refunded"),
-      ...NO_RECEIPTS,
-      ...reorganised("paid once"),
-    },
-  },
-  "payout seen": {
-    text: "the transaction is in a block that is not solid",
-    visible: "treasury: `inFlight` with transaction id and expiry",
-    cells: {
-      ...NO_CALLS,
-      ...unread("paid once"),
-      ...READ_ONLY,
-      ...unreceipted("paid once"),
-      ...NOTHING_SENT,
-      ...reorganised("paid once"),
-    },
-  },
-  "payout solid": {
-    text: "the transaction is met in a solid block, and settled",
-    visible: "metric `engine_chain_lag_blocks`; treasury: `inFlight`",
-    cells: {
-      ...NO_CALLS,
-      ...unread("paid once"),
-      ...READ_ONLY,
-      ...unreceipted("paid once"),
-      ...NOTHING_SENT,
-      ...SOLID,
-    },
-  },
-  "sweep plan": {
-    text: "balance, coin and energy of an address are read",
-    visible: "treasury: `sweeps`, `chain_unavailable`",
-    cells: {
-      "call-exception": "swept once",
-      ...unread("swept once"),
-      ...READ_ONLY,
-      ...NO_RECEIPTS,
-      ...NOTHING_SENT,
-      ...reorganised("swept once"),
-    },
-  },
-  "sweep gas": {
-    text: "coin for the address is offered to the nodes",
-    visible: "treasury: `inFlight`; `sweeps`, `waiting_gas` or `address_not_activated`",
-    cells: {
-      ...NO_CALLS,
-      ...broadcast("swept once", "swept once"),
-      "revert": "- calls no contract",
-      "out-of-energy": "- calls no contract",
-      ...NO_RECEIPTS,
-      ...reorganised("swept once"),
-    },
-  },
-  "sweep broadcast": {
-    text: "the sweep's signed bytes are offered to the nodes",
-    visible: "treasury: `inFlight`; `sweeps`, `in_flight`",
-    cells: {
-      ...NO_CALLS,
-      ...broadcast("swept once", "swept once"),
-      ...NO_RECEIPTS,
-      ...reorganised("swept once"),
-    },
-  },
-  "sweep solid": {
-    text: "the sweep is met in a solid block",
-    visible: "metric `engine_chain_lag_blocks`; treasury: `sweeps`, `in_flight`",
-    cells: {
-      ...NO_CALLS,
-      ...unread("swept once"),
-      ...READ_ONLY,
-      ...unreceipted("swept once"),
-      ...NOTHING_SENT,
-      ...SOLID,
-    },
-  },
-} as const satisfies Readonly<Record<string, StepRow>>;
-
-/** One of the steps. */
-export type Step = keyof typeof MATRIX;
+/** Makes the matrix of a kind of chains: every fault has a cell at every step. */
+export function matrixTable<Kind extends string>(
+  kinds: Readonly<Record<Kind, Misbehaviour>>,
+  rows: Readonly<Partial<Record<Step, StepRow<Kind>>>>,
+): MatrixTable {
+  return {
+    kinds: new Map(Object.entries<Misbehaviour>(kinds)),
+    steps: new Map(STEPS.flatMap((step): [Step, StepRow][] => {
+      const row = rows[step];
+      return row === undefined ? [] : [[step, row]];
+    })),
+  };
+}
 
 /** A cell that can be tried. */
 export interface LiveCell {
   readonly step: Step;
-  readonly kind: Kind;
+  readonly kind: string;
+  readonly does: Does;
   readonly end: End;
 }
 
-/** The cells that can be tried, step by step. */
-export function liveCells(): readonly LiveCell[] {
-  const steps = Object.keys(MATRIX) as Step[];
-  const kinds = Object.keys(KINDS) as Kind[];
-  return steps.flatMap((step) =>
-    kinds.flatMap((kind) => {
-      const cell: Cell = MATRIX[step].cells[kind];
-      return cell.startsWith("- ") ? [] : [{ step, kind, end: cell as End }];
+/** The cells of a matrix that can be tried, step by step. */
+export function liveCells({ kinds, steps }: MatrixTable): readonly LiveCell[] {
+  return [...steps].flatMap(([step, { cells }]) =>
+    [...kinds].flatMap(([kind, { does }]) => {
+      const cell = cells[kind] ?? "- no cell";
+      return isEnd(cell) ? [{ step, kind, does, end: cell }] : [];
     })
   );
+}
+
+/** True where a cell can be tried. */
+export function isEnd(cell: Cell): cell is End {
+  return !cell.startsWith("- ");
 }
