@@ -145,6 +145,12 @@ const NOTHING_SENT = {
   "revert": "- sends nothing",
   "out-of-gas": "- sends nothing",
 } as const;
+const NO_FEES = {
+  "fees jump": "- pays no fee",
+  "fees above cap": "- pays no fee",
+  "no coin": "- pays no fee",
+  "foreign hand": "- has no nonce",
+} as const;
 /** Its terms stand in its bytes; what becomes of those is tried where they are sent. */
 const SETTLED = {
   "fees jump": "- its fee is settled",
@@ -163,6 +169,34 @@ const reorganised = <const E extends End>(end: E) => ({
 
 /** See the module. */
 export const EVM_MATRIX = matrixTable(KINDS, {
+  "deposit seen": {
+    text: "the head's blocks are read: PENDING",
+    visible: "metric `engine_chain_head_height` stands; while no block is final: PENDING",
+    cells: {
+      ...unread("credited once"),
+      ...unreceipted("credited once"),
+      ...finality("credited once"),
+      ...NOTHING_SENT,
+      "revert": "nothing booked",
+      "out-of-gas": "- as one that reverts: moves nothing",
+      ...NO_FEES,
+      "reorganisation": "credited once",
+      "reorganisation drop": "failed on proof",
+    },
+  },
+  "deposit solid": {
+    text: "solid blocks are read into the inbox",
+    visible: "metric `engine_chain_lag_blocks`; readiness after a minute",
+    cells: {
+      ...unread("credited once"),
+      ...unreceipted("credited once"),
+      "finality-back": "- tried where it is seen",
+      "finality-stands": "- tried where it is seen",
+      ...NOTHING_SENT,
+      ...NO_FEES,
+      ...SOLID,
+    },
+  },
   "payout estimate": {
     text: "the transfer is tried by the node, and the price of gas asked for",
     visible: "treasury: `queued`, with its reason",

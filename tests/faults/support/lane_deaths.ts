@@ -8,7 +8,7 @@ import type { Rig } from "./matrix_rig.ts";
 import { newPayout, type Subject, withdraw } from "./matrix_subject.ts";
 import { bounded } from "./patience.ts";
 
-/** Who dies: the service, the signer whose answer is lost, the development chain's node. */
+/** Parts of an installation that die: the service, the signer whose answer is lost, the development chain's node. */
 export const DYING = ["the service", "the signer", "the node"] as const;
 
 /** A point of a lane's turn, with what brings a payout there, and its end. */
