@@ -64,7 +64,12 @@ import {
 import { getReconciliation } from "./operations/reconcile.ts";
 import { getPairs, getSettings, updatePairs, updateSettings } from "./operations/settings.ts";
 import { settleUnexpectedSweep, writeOffTransfers } from "./operations/sweeps.ts";
-import { adoptTransaction, cancelTransfer } from "./operations/lanes.ts";
+import {
+  adoptTransaction,
+  cancelTransfer,
+  disownTransaction,
+  showSender,
+} from "./operations/lanes.ts";
 import { getTreasury } from "./operations/treasury.ts";
 import { getTreasuryCosts } from "./operations/treasury_costs.ts";
 import { bookSpend, matchSpend, writeOffSpend } from "./operations/unknown_spends.ts";
@@ -134,7 +139,9 @@ const ADMIN_OPERATIONS = {
   getChains,
   getReconciliation,
   getTreasuryCosts,
+  showSender,
   adoptTransaction,
+  disownTransaction,
   cancelTransfer,
   settleUnexpectedSweep,
   settleUnexpectedWithdrawal,

@@ -8,11 +8,13 @@
 import type { FeeEstimate } from "./fees.ts";
 import type { Checkpoint, Finality } from "./place.ts";
 
-/** The sender and the number of a transaction that is in a block. */
+/** The sender and the number of a transaction that is in a block, as its own bytes prove them. */
 export interface SentBy {
   /** In the form in which events carry addresses. */
   readonly eventFrom: string;
   readonly nonce: number;
+  /** The proof: their hash is the transaction's id, and they carry the sender's signature. */
+  readonly bytes: string;
 }
 
 /** The chain's present terms for a place in its next blocks. */
@@ -44,7 +46,12 @@ export interface LanePort {
     signal?: AbortSignal,
     checkpoint?: Checkpoint,
   ): Promise<number>;
-  /** Sender and nonce of a transaction that is in a block; null: no node has it in one. */
+  /**
+   * Sender and nonce of a transaction that a node has in a block; null: none has it in one. Both are what the
+   * transaction's bytes prove: a node's word for either is worth nothing.
+   *
+   * @throws {ChainUnavailable} where no node shows the bytes, too
+   */
   sent(txid: string, signal?: AbortSignal, checkpoint?: Checkpoint): Promise<SentBy | null>;
   /** Asks for the present terms; once a turn, as what a turn decides is decided by one answer. */
   asks(signal?: AbortSignal): Promise<LaneAsk>;

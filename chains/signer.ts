@@ -42,22 +42,36 @@ export interface Intent {
   /** Whose transaction it is: the wallet's own, or the hot wallet's where that sends sweeps. */
   readonly payer: "hot" | number;
   readonly status: string;
+  /** The nonce that is promised to it; null: none is. A claim. */
+  readonly nonce: number | null;
   /**
-   * Nonces of its transactions that blocks show as used, none of which has paid it. A claim: the signer looks
-   * for each among its own signatures.
+   * Transactions of it, or of its nonce, that blocks show and that have not paid it. A claim: the signer looks for each
+   * among its own signatures.
    */
-  readonly usedNonces: readonly {
-    readonly nonce: number;
-    readonly txid: string;
-    /** A transaction that the service did not sign has it, and an administrator has adopted that. */
-    readonly isForeign?: boolean;
-  }[];
+  readonly usedNonces: readonly { readonly nonce: number; readonly txid: string }[];
+}
+
+/** A place in the order of a sender's transactions. */
+export interface NoncePlace {
+  readonly network: Network;
+  readonly payer: "hot" | number;
+  readonly nonce: number;
+}
+
+/** A nonce that a solid block shows in use, as the database has it. A claim. */
+export interface UsedNonce extends NoncePlace {
+  /** The transaction that has used it. */
+  readonly txid: string;
+  /** Its bytes where the service did not sign it, which prove that; null: it did. */
+  readonly foreignBytes: string | null;
 }
 
 /** Source of the signer's intents. */
 export interface IntentSource {
   /** The intents that exist among the given ids, in any order. */
   read(outgoingIds: readonly string[]): Promise<readonly Intent[]>;
+  /** Those of the given nonces that are used, in any order. */
+  readUsed(places: readonly NoncePlace[]): Promise<readonly UsedNonce[]>;
 }
 
 /** End of an `over-limit` message that no waiting helps: the transfer alone is too large. */
@@ -117,6 +131,12 @@ export class SignerUnavailable extends Error {
 export interface RememberedSignature {
   readonly outgoingIds: readonly string[];
   readonly signed: SignedTransaction;
+  /** Its nonce and what it was signed for; null where it expires. */
+  readonly numbered: {
+    readonly payer: "hot" | number;
+    readonly nonce: number;
+    readonly purpose: SignPurpose;
+  } | null;
 }
 
 /** Signs committed intents. */
@@ -131,12 +151,20 @@ export interface Signer {
   sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]>;
   /**
    * Returns what it remembers to have signed of the given rows, at most {@linkcode LARGEST_BATCH}, each
-   * transaction once; nothing is signed by it. The database may have lost that they were. Absent where nothing is
-   * remembered. What a nonce ends is not among it: its rows say which nonce it has.
+   * transaction once; nothing is signed by it. The database may have lost that they were, and which nonces they have.
+   * Absent where nothing is remembered.
    *
    * @throws {SignerUnavailable} when it cannot be reached
    */
   live?(outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]>;
+}
+
+/** Facts that the bytes of a signed transaction prove, wherever they come from. */
+export interface SignedBy {
+  readonly txid: string;
+  /** In the one spelling of its network. */
+  readonly sender: string;
+  readonly nonce: number;
 }
 
 /** A key ready to sign, with its address. */
@@ -161,8 +189,18 @@ export type Ending =
   }
   | {
     readonly by: "nonce";
-    /** Builds and signs a transfer of nothing to its own sender. The envelope's fault must have been asked for before. */
+    /**
+     * Finds a reason for which an envelope is none of a transfer of nothing, beside what is wrong with any.
+     *
+     * @returns `null` when there is none
+     */
+    cancelFault(envelope: Envelope): string | null;
+    /** Builds and signs a transfer of nothing to its own sender. The envelope's faults must have been asked for before. */
     cancel(envelope: Envelope, key: SigningKey): SignedTransaction;
+    /** The most coin that a transaction with a sound envelope may cost. */
+    mostOf(envelope: Envelope): Amount;
+    /** Proves who signed bytes; `null`: they are no transaction of this network. */
+    signedBy(bytes: string): SignedBy | null;
   };
 
 /**

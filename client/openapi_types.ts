@@ -2385,8 +2385,38 @@ export interface Operations {
       next: string | null;
     };
   };
+  /** Look at who has sent a transaction that is listed as the hot wallet's; nothing is changed */
+  "POST /api/admin/treasury/sender": {
+    body: {
+      network: NetworkSymbol;
+      txid: string;
+    };
+    answer: {
+      /** Address whose signature the transaction carries */
+      sender: string;
+      isHotWallet: boolean;
+      /** The number that it has taken */
+      nonce: number;
+      /** Transfers of the service with that number: they are signed anew when it is adopted */
+      promisedTo: string[];
+    };
+  };
   /** Adopt a transaction of the hot wallet that the service did not sign */
   "POST /api/admin/treasury/adopt": {
+    body: {
+      network: NetworkSymbol;
+      txid: string;
+      nonce: number;
+      reason: string;
+    };
+    answer: {
+      success: true;
+      /** The number that it has taken */
+      nonce: number;
+    };
+  };
+  /** Take a transaction off the list that the hot wallet has not sent */
+  "POST /api/admin/treasury/not-ours": {
     body: {
       network: NetworkSymbol;
       txid: string;
@@ -2394,8 +2424,8 @@ export interface Operations {
     };
     answer: {
       success: true;
-      /** The number that it has taken */
-      nonce: number;
+      /** Address whose signature it carries; null: the block that it was listed for is without it */
+      sender: string | null;
     };
   };
   /** Take a signed transfer out of use before a block shows it */
@@ -2535,8 +2565,8 @@ export interface Operations {
         to: string;
         currency: string;
         amount: string;
-        /** Open ones stop signing; `listed`: a sweep, `cold`: a transfer to the cold wallet */
-        status: "open" | "listed" | "cold";
+        /** Open ones stop signing; `listed`: a sweep, `cold`: a transfer to the cold wallet, `unproven`: a node calls its transaction the hot wallet's, and no signature shows that yet */
+        status: "open" | "listed" | "cold" | "unproven";
         /** Withdrawals of these terms that would be paid as well */
         candidates: ({
           withdrawalId: string;

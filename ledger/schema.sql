@@ -477,10 +477,12 @@ CREATE TABLE book.lane_nonce (
   height bigint,
   foreign_hand boolean NOT NULL DEFAULT false,
   cancel_by text COLLATE "C",
+  foreign_bytes text COLLATE "C",
   CONSTRAINT lane_nonce_pkey PRIMARY KEY (network, payer, nonce),
   CONSTRAINT lane_nonce_check CHECK (((used_by IS NULL) = (height IS NULL))),
   CONSTRAINT lane_nonce_check1 CHECK (((used_by IS NOT NULL) OR (NOT foreign_hand))),
   CONSTRAINT lane_nonce_check2 CHECK (((cardinality(intents) > 0) OR foreign_hand)),
+  CONSTRAINT lane_nonce_foreign_is_proven CHECK ((foreign_hand = (foreign_bytes IS NOT NULL))),
   CONSTRAINT lane_nonce_nonce_check CHECK (((nonce >= 0) AND (nonce <= '9007199254740991'::bigint))),
   CONSTRAINT lane_nonce_payer_check CHECK (((payer = 'hot'::text) OR (payer ~ '^[0-9]{1,10}$'::text)))
 ) WITH (fillfactor=80);
@@ -1400,15 +1402,16 @@ CASE log_index
     WHEN '-1'::integer THEN (amount = (0)::numeric)
     ELSE (amount > (0)::numeric)
 END),
-  CONSTRAINT unknown_spend_check CHECK (((status = ANY (ARRAY['matched'::text, 'booked'::text, 'written_off'::text])) = (actor IS NOT NULL))),
+  CONSTRAINT unknown_spend_check CHECK (((status = 'not_ours'::text) OR ((status = ANY (ARRAY['matched'::text, 'booked'::text, 'written_off'::text])) = (actor IS NOT NULL)))),
   CONSTRAINT unknown_spend_check1 CHECK (((status = ANY (ARRAY['matched'::text, 'booked'::text])) = (withdrawal_id IS NOT NULL))),
-  CONSTRAINT unknown_spend_check2 CHECK (((status = ANY (ARRAY['open'::text, 'listed'::text, 'cold'::text])) = (decided_at IS NULL))),
+  CONSTRAINT unknown_spend_check2 CHECK (((status = ANY (ARRAY['open'::text, 'listed'::text, 'cold'::text, 'unproven'::text])) = (decided_at IS NULL))),
   CONSTRAINT unknown_spend_check3 CHECK (((status <> 'cold'::text) OR (wallet = 'hot'::text))),
-  CONSTRAINT unknown_spend_check4 CHECK (((status <> 'written_off'::text) OR (TRIM(BOTH FROM reason) <> ''::text))),
+  CONSTRAINT unknown_spend_check4 CHECK (((status <> ALL (ARRAY['written_off'::text, 'not_ours'::text])) OR (TRIM(BOTH FROM reason) <> ''::text))),
   CONSTRAINT unknown_spend_fee_check CHECK ((fee >= (0)::numeric)),
-  CONSTRAINT unknown_spend_status_check CHECK ((status = ANY (ARRAY['open'::text, 'listed'::text, 'cold'::text, 'known'::text, 'matched'::text, 'booked'::text, 'written_off'::text])))
+  CONSTRAINT unknown_spend_status_check CHECK (((status = ANY (ARRAY['open'::text, 'listed'::text, 'cold'::text, 'known'::text, 'matched'::text, 'booked'::text, 'written_off'::text])) OR ((status = ANY (ARRAY['unproven'::text, 'not_ours'::text])) AND (log_index = '-1'::integer))))
 );
 CREATE INDEX unknown_spend_open ON hub.unknown_spend USING btree (network) WHERE (status = 'open'::text);
+CREATE INDEX unknown_spend_unproven ON hub.unknown_spend USING btree (network) WHERE (status = 'unproven'::text);
 CREATE TRIGGER unknown_spend_fee_is_kept BEFORE UPDATE OF fee ON hub.unknown_spend FOR EACH ROW WHEN ((old.fee IS DISTINCT FROM new.fee)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER unknown_spend_is_kept BEFORE UPDATE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION hub.keep_unknown_spend();
 CREATE TRIGGER unknown_spend_is_never_deleted BEFORE DELETE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION book.refuse_change();

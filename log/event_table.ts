@@ -295,6 +295,14 @@ export const EVENTS = {
     "fatal",
     "{network}: nothing is signed any more: {amount} {currency} left {from} for {to} by a transaction that the books do not know, see deno task admin failover: {txid}",
   ],
+  "wallet.hand_unproven": [
+    "warning",
+    "{network}: a node says that the hot wallet has sent a transaction that the books do not know; its signature is looked at: {txid}",
+  ],
+  "wallet.hand_denied": [
+    "error",
+    "{network}: a node said wrongly that the hot wallet has sent a transaction, its signature is that of {sender}: {txid}",
+  ],
   "wallet.foreign_hand": [
     "fatal",
     "{network}: nothing is signed any more: the hot wallet was used by a transaction that the books do not know, see deno task admin treasury adopt: {txid}",
@@ -463,6 +471,10 @@ export const EVENTS = {
   "failover.signed_unread": [
     "warning",
     "{network}: what was signed before is asked for again: {reason}",
+  ],
+  "failover.nonce_waits": [
+    "error",
+    "{network}: the signer gave nonce {nonce} of {payer} to a transfer, and lower ones are not promised to anything: the hold goes on until other transfers have them",
   ],
   "failover.not_adopted": [
     "error",

@@ -1,16 +1,20 @@
 /**
- * Adoption of a transaction of the hot wallet that the service did not sign, by what solid blocks show of it: its nonce is
- * taken, and what the service had promised with that is promised anew.
+ * Transactions that are listed as the hot wallet's and that the service did not sign: what their own bytes prove, and the
+ * two verdicts on that. An adopted one has taken its nonce, so that what the service had promised with it is promised anew;
+ * one that is another's stops nothing.
  *
  * @module
  */
 
 import type { Block, Chain, Checkpoint } from "../../chains/chain.ts";
+import type { SentBy } from "../../chains/lane.ts";
 import type { HubAudit } from "../../ledger/audit.ts";
 import {
   adoptForeignHand,
   type AdoptionRefused,
+  disownHand,
   findForeignHand,
+  readPromisedTo,
 } from "../../ledger/lanes/foreign_hands.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import {
@@ -20,6 +24,31 @@ import {
   readBelieved,
 } from "../watcher/chain_in_doubt.ts";
 
+/** The parts of a chain that are asked about a transaction. */
+type Deps = BesideScan<
+  Pick<Chain, "capabilities" | "hotWallet" | "eventAddress" | "addressOf" | "blocks">
+>;
+
+/** Reasons why nothing is known of a transaction. */
+type Unknown =
+  /** It is on no list, or was decided on. */
+  | { readonly kind: "refused"; readonly why: AdoptionRefused }
+  /** Its chain counts no nonces. */
+  | { readonly kind: "not_numbered" }
+  /** No node shows it in a solid block at the moment. */
+  | { readonly kind: "unread" }
+  | ChainInDoubt;
+
+/** Facts that the bytes of a listed transaction prove, and the transfers that its adoption would queue again. */
+export interface HandShown {
+  readonly kind: "shown";
+  readonly sender: string;
+  readonly nonce: number;
+  readonly isHotWallet: boolean;
+  /** Transfers that the service had promised its nonce to; none where it is another's. */
+  readonly promisedTo: readonly string[];
+}
+
 /** The end of a request to adopt a transaction. */
 export type AdoptionOutcome =
   | {
@@ -28,33 +57,40 @@ export type AdoptionOutcome =
     /** Merchants with a new inbox row. */
     readonly notified: readonly string[];
   }
-  | { readonly kind: "refused"; readonly why: AdoptionRefused }
-  /** Its chain counts no nonces. */
-  | { readonly kind: "not_numbered" }
-  /** No node shows it in a solid block at the moment. */
-  | { readonly kind: "unread" }
-  | ChainInDoubt;
+  /** It has another nonce than the administrator has read. */
+  | { readonly kind: "other_nonce"; readonly nonce: number }
+  | Unknown;
 
-/**
- * Adopts a transaction that the scan has listed.
- *
- * @param audit its line, in the commit of its effect
- * @param boundMs how long the chain is asked
- * @throws {ChainUnavailable} when the chain cannot be read
- */
-export async function adoptHand(
-  deps: BesideScan<Pick<Chain, "capabilities" | "hotWallet" | "eventAddress" | "blocks">>,
-  network: Network,
-  txid: string,
-  reason: string,
-  audit: HubAudit,
-  boundMs: number,
-): Promise<AdoptionOutcome> {
+/** The end of a request to take a transaction off the list. */
+export type DisownOutcome =
+  | {
+    readonly kind: "disowned";
+    /** Null: the solid block that it was listed for is without it. */
+    readonly sender: string | null;
+  }
+  /** Its signature is the hot wallet's, and the block has it. */
+  | { readonly kind: "ours" }
+  | Unknown;
+
+/** A transaction as nodes show it that have our own newest solid block. */
+type Found =
+  | {
+    readonly kind: "found";
+    /** Null: no node has it in a block. */
+    readonly by: SentBy | null;
+    /** Its solid block; null: no node gives all of it now. */
+    readonly block: Block | null;
+    /** True where that block has it. */
+    readonly isThere: boolean;
+  }
+  | Unknown;
+
+async function find(deps: Deps, network: Network, txid: string, boundMs: number): Promise<Found> {
   const { sql, chain, stopped } = deps;
   const { life } = chain.capabilities;
   if (life.kind !== "nonce") return { kind: "not_numbered" };
-  const height = await findForeignHand(sql, network, txid);
-  if (height === null) return { kind: "refused", why: "decided" };
+  const listed = await findForeignHand(sql, network, txid);
+  if (listed === null) return { kind: "refused", why: "decided" };
   const believed = await readBelieved(sql, network, stopped);
   if (believed.kind === "in_doubt") return believed;
   const signal = AbortSignal.timeout(boundMs);
@@ -62,19 +98,103 @@ export async function adoptHand(
     life.lane.sent(txid, signal, believed.cursor).then((by) => ({ kind: "sent" as const, by })),
   );
   if (sent.kind === "in_doubt") return sent;
-  if (sent.by === null) return { kind: "unread" };
-  const block = await solidBlock(chain, height, signal, believed.cursor);
-  if (block === null) return { kind: "unread" };
-  const isThere = block.transactions.some((one) => one.txid === txid);
-  if (!isThere || sent.by.eventFrom !== chain.eventAddress(chain.hotWallet)) {
-    const reason = `nodes do not show ${txid} as one of the hot wallet in block ${height}`;
+  const block = await solidBlock(chain, listed.height, signal, believed.cursor);
+  const isThere = block?.transactions.some((one) => one.txid === txid) ?? false;
+  return { kind: "found", by: sent.by, block, isThere };
+}
+
+/**
+ * Shows who has signed a listed transaction and with which nonce, by its own bytes; nothing is changed.
+ *
+ * @param boundMs how long the chain is asked
+ * @throws {ChainUnavailable} when the chain cannot be read
+ */
+export async function showHand(
+  deps: Deps,
+  network: Network,
+  txid: string,
+  boundMs: number,
+): Promise<HandShown | Unknown> {
+  const found = await find(deps, network, txid, boundMs);
+  if (found.kind !== "found") return found;
+  const { by } = found;
+  if (by === null) return { kind: "unread" };
+  const { sql, chain } = deps;
+  const isHotWallet = by.eventFrom === chain.eventAddress(chain.hotWallet);
+  return {
+    kind: "shown",
+    sender: chain.addressOf(by.eventFrom),
+    nonce: by.nonce,
+    isHotWallet,
+    promisedTo: isHotWallet ? await readPromisedTo(sql, network, by.nonce) : [],
+  };
+}
+
+/**
+ * Adopts a transaction that the scan has listed.
+ *
+ * @param nonce as the administrator has read it
+ * @param audit its line, in the commit of its effect
+ * @param boundMs how long the chain is asked
+ * @throws {ChainUnavailable} when the chain cannot be read
+ */
+export async function adoptHand(
+  deps: Deps,
+  network: Network,
+  { txid, nonce, reason }: {
+    readonly txid: string;
+    readonly nonce: number;
+    readonly reason: string;
+  },
+  audit: HubAudit,
+  boundMs: number,
+): Promise<AdoptionOutcome> {
+  const found = await find(deps, network, txid, boundMs);
+  if (found.kind !== "found") return found;
+  const { by, block, isThere } = found;
+  if (by === null || block === null) return { kind: "unread" };
+  const { sql, chain } = deps;
+  if (!isThere || by.eventFrom !== chain.eventAddress(chain.hotWallet)) {
+    const reason = `${txid} is not one of the hot wallet in block ${block.height}`;
     return { kind: "in_doubt", reason };
   }
-  const { nonce } = sent.by;
-  const place = { network, txid, height, hash: block.hash };
-  const done = await adoptForeignHand(sql, { ...place, nonce, reason }, audit);
+  if (by.nonce !== nonce) return { kind: "other_nonce", nonce: by.nonce };
+  const { height, hash } = block;
+  const adoption = { network, txid, height, hash, nonce, bytes: by.bytes, reason };
+  const done = await adoptForeignHand(sql, adoption, audit);
   if ("refused" in done) return { kind: "refused", why: done.refused };
   return { kind: "adopted", nonce, notified: done.notified };
+}
+
+/**
+ * Takes a transaction off the list that the hot wallet has not sent: its signature is another's, or the solid block that it
+ * was listed for is without it. It may be adopted all the same, should its bytes prove it some day.
+ *
+ * @param audit its line, in the commit of its effect
+ * @param boundMs how long the chain is asked
+ * @throws {ChainUnavailable} when the chain cannot be read
+ */
+export async function disown(
+  deps: Deps,
+  network: Network,
+  txid: string,
+  reason: string,
+  audit: HubAudit,
+  boundMs: number,
+): Promise<DisownOutcome> {
+  const found = await find(deps, network, txid, boundMs);
+  if (found.kind !== "found") return found;
+  const { by, block, isThere } = found;
+  const { sql, chain } = deps;
+  const isOurs = by?.eventFrom === chain.eventAddress(chain.hotWallet);
+  const isNowhere = block !== null && !isThere;
+  if (isOurs && !isNowhere) return block === null ? { kind: "unread" } : { kind: "ours" };
+  if (by === null && !isNowhere) return { kind: "unread" };
+  if (!await disownHand(sql, network, txid, reason, audit)) {
+    return { kind: "refused", why: "decided" };
+  }
+  const sender = by === null || isNowhere ? null : chain.addressOf(by.eventFrom);
+  return { kind: "disowned", sender };
 }
 
 /** A solid block; null: no node gives all of it now. */

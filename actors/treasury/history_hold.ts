@@ -4,6 +4,9 @@
  * which are looked for in blocks and never sent, and once the own scan has passed all that could have
  * been signed before, the hold ends by itself.
  *
+ * Where wallets number their transactions nothing that was signed expires, so that no time ends what may come: what the signer
+ * gave a nonce to is promised that nonce again, with all that it has signed, and no hold ends before this was done.
+ *
  * @module
  */
 
@@ -23,6 +26,7 @@ import { isToBlame } from "../../ledger/database/database_errors.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { newId } from "../runtime/ids.ts";
+import { restoreLanes } from "./restore_lanes.ts";
 import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 
 /** Milliseconds between two questions to the signer for earlier signatures, while a hold is open. */
@@ -42,6 +46,8 @@ export class HistoryHold {
   readonly #deps: HistoryHoldDeps;
   #adoptedAt = -Infinity;
   #doubtedAt = -Infinity;
+  /** Holds since whose beginning the signer has told all nonces that it gave, and they are promised again. */
+  #restored: ReadonlySet<string> = new Set();
 
   constructor(deps: HistoryHoldDeps) {
     this.#deps = deps;
@@ -58,6 +64,10 @@ export class HistoryHold {
     if (holds.length === 0) return await this.#end();
     const isUnreached = holds.some(({ untilTime }) => untilTime === null);
     if (isUnreached) await this.#reach();
+    if (this.#deps.chain.capabilities.life.kind === "nonce") {
+      if (await this.#restore(holds.map(({ failoverId }) => failoverId))) await this.#compare();
+      return;
+    }
     try {
       await this.#adopt();
     } finally {
@@ -93,6 +103,24 @@ export class HistoryHold {
       if (!(error instanceof ChainUnavailable)) throw error;
       logEvent("failover.hold_waits", { network, error });
     }
+  }
+
+  /** Promises nonces again that the signer gave. @returns whether all are that were given before these holds */
+  async #restore(holds: readonly string[]): Promise<boolean> {
+    const { sql, chain, signer } = this.#deps;
+    const { network } = chain;
+    if (holds.every((id) => this.#restored.has(id))) return true;
+    if (performance.now() - this.#adoptedAt < ADOPT_MS) return false;
+    this.#adoptedAt = performance.now();
+    try {
+      if (!await restoreLanes({ sql, chain, signer })) return false;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable || error instanceof SignerUnavailable)) throw error;
+      logEvent("failover.signed_unread", { network, error });
+      return false;
+    }
+    this.#restored = new Set(holds);
+    return true;
   }
 
   /** Commits what the signer has signed of queued transfers, so that the scan knows it; none is sent. */

@@ -26,6 +26,7 @@ import { ExpiryProofs } from "./expiry_proofs.ts";
 import { HistoryHold } from "./history_hold.ts";
 import { Housekeeping, Parts } from "./housekeeping.ts";
 import { Lanes } from "./lanes.ts";
+import { UnprovenHands } from "./prove_hands.ts";
 import { readAgain } from "./read_again.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import { TokenWatch } from "./token_watch.ts";
@@ -103,6 +104,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #housekeeping: Housekeeping;
   readonly #memory: TreasuryMemory;
   readonly #hold: HistoryHold;
+  readonly #unproven: UnprovenHands;
   /** Null on chains that count no nonces. */
   readonly #lanes: Lanes | null;
 
@@ -124,6 +126,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     });
     this.#housekeeping = new Housekeeping(chain, policy, deps, memory.tokens);
     this.#hold = new HistoryHold({ sql, chain, signer: deps.signer });
+    this.#unproven = new UnprovenHands(this.#monotonic);
     const { life } = chain.capabilities;
     this.#lanes = life.kind !== "nonce" ? null : new Lanes(chain, life.lane, {
       ...deps,
@@ -157,6 +160,13 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       await readAgain({ sql, chain: this.#chain, stopped, wake }, solid);
       const givenUp = await this.#expiryProofs.poll(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
+    });
+    await parts.run("transactions of another hand", async () => {
+      await this.#unproven.look({
+        sql,
+        chain: this.#chain,
+        stopped: scanStopped?.(network) ?? null,
+      });
     });
     await parts.run("a change of history", () => this.#hold.poll());
     await parts.run("transactions under way", () => this.#resend());

@@ -235,7 +235,10 @@ async function recordUnknown(
   for (const row of await recordUnknownSpends(sql, network, rows)) logSpend(row);
 }
 
-/** Keeps transactions of the hot wallet that the books do not know, whatever they move: each takes a nonce. */
+/**
+ * Keeps transactions that nodes call the hot wallet's and that the books do not know, whatever they move: each takes a
+ * nonce, once its signature proves it.
+ */
 async function recordStrangers(
   sql: Sql,
   { network, hotWallet }: WatchedChain,
@@ -248,7 +251,7 @@ async function recordStrangers(
       .map(({ txid, fee }) => ({ txid, height, blockTime: time, fee }))
   );
   for (const txid of await recordForeignHands(sql, network, hotWallet, hands)) {
-    logEvent("wallet.foreign_hand", { network, txid });
+    logEvent("wallet.hand_unproven", { network, txid });
   }
 }
 

@@ -588,6 +588,12 @@ export const METRICS = {
     "Final transfers out of the service's wallets that the books do not know and that wait for a decision",
     "`deno task admin failover`; it may be a theft",
   ],
+  engine_unproven_hands: [
+    "gauge",
+    ["network"],
+    "Transactions that nodes call the hot wallet's, unknown to the books, and whose signature no node has shown",
+    "`deno task admin treasury adopt` and `not-ours`; payouts go on",
+  ],
   engine_reconcile_differences: [
     "gauge",
     ["scope"],

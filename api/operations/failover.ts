@@ -60,8 +60,10 @@ const spend = z.object({
   to: z.string(),
   currency: z.string(),
   amount: z.string().brand("amount"),
-  status: z.enum(["open", "listed", "cold"]).meta({
-    description: "Open ones stop signing; `listed`: a sweep, `cold`: a transfer to the cold wallet",
+  status: z.enum(["open", "listed", "cold", "unproven"]).meta({
+    description:
+      "Open ones stop signing; `listed`: a sweep, `cold`: a transfer to the cold wallet, `unproven`: " +
+      "a node calls its transaction the hot wallet's, and no signature shows that yet",
   }),
   candidates: z.array(z.object({
     withdrawalId: z.string(),

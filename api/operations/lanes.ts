@@ -1,16 +1,18 @@
 /**
  * Administrators' commands for chains whose wallets number their transactions: a transaction of the hot wallet that
- * the service did not sign is adopted, one of its own is taken out of use.
+ * the service did not sign is looked at, adopted or told to be another's, one of its own is taken out of use.
  *
  * @module
  */
 
 import { z } from "zod";
-import { adoptHand, type AdoptionOutcome } from "../../actors/treasury/adopt_hand.ts";
+import { adoptHand, disown, showHand } from "../../actors/treasury/adopt_hand.ts";
 import { askToCancel } from "../../ledger/lanes/cancel.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
+import type { ApiContext } from "../http/context.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
@@ -18,13 +20,58 @@ import { adminRoute } from "../http/route.ts";
 
 const reason = z.string().trim().min(1).max(500);
 
-const adopted = z.object({
-  success: z.literal(true),
-  nonce: eg(z.int().min(0).meta({ description: "The number that it has taken" }), 42),
-});
+const nonce = z.int().min(0);
+/** A transaction that is listed as the hot wallet's. */
+const named = { network: f.network, txid: z.string().min(1).max(200) };
 
 const ADOPT = "treasury.adopt";
+const DISOWN = "treasury.not_ours";
 const CANCEL = "treasury.cancel";
+
+const SENDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+const senderShown = z.object({
+  sender: eg(
+    z.string().meta({ description: "Address whose signature the transaction carries" }),
+    SENDER,
+  ),
+  isHotWallet: eg(z.boolean(), true),
+  nonce: eg(nonce.meta({ description: "The number that it has taken" }), 42),
+  promisedTo: eg(
+    z.array(z.string()).meta({
+      description:
+        "Transfers of the service with that number: they are signed anew when it is adopted",
+    }),
+    [f.exampleId("out")],
+  ),
+});
+
+export const showSender = adminRoute({
+  at: "POST /api/admin/treasury/sender",
+  summary:
+    "Look at who has sent a transaction that is listed as the hot wallet's; nothing is changed",
+  description:
+    "Sender and number are what the transaction's own bytes prove, not what a node says of them.",
+  anyOf: ["admin:treasury"],
+  body: z.strictObject(named),
+  responses: {
+    200: { description: "Sender and number, as its bytes prove them", schema: senderShown },
+  },
+  errors: ["record_not_found", "conflict"],
+  handler: async ({ body: { network, txid } }, context) => {
+    const asked = askOf(context, network, txid);
+    if (asked === null) return unavailable(`${network} is not configured here.`);
+    const outcome = await showHand(asked.deps, network, asked.txid, context.askTimeoutMs);
+    if (outcome.kind !== "shown") return answerTo(outcome);
+    const { kind: _, ...shown } = outcome;
+    return ok({ ...shown, promisedTo: [...shown.promisedTo] });
+  },
+});
+
+const adopted = z.object({
+  success: z.literal(true),
+  nonce: eg(nonce.meta({ description: "The number that it has taken" }), 42),
+});
 
 export const adoptTransaction = adminRoute({
   at: "POST /api/admin/treasury/adopt",
@@ -33,35 +80,86 @@ export const adoptTransaction = adminRoute({
     "On networks whose wallets number their transactions nothing is signed while one is listed " +
     "that the books do not know. Adopting it says that its number is used: what the service had " +
     "signed with that can be in no block any more and is signed anew. Tokens that it moved are " +
-    "decided apart (`deno task admin failover`).",
+    "decided apart (`deno task admin failover`). The number is the one that " +
+    "`POST /api/admin/treasury/sender` has shown; compare it with a block explorer.",
   anyOf: ["admin:treasury"],
-  body: z.strictObject({ network: f.network, txid: z.string().min(1).max(200), reason }),
+  body: z.strictObject({ ...named, nonce: eg(nonce, 42), reason }),
   responses: { 200: { description: "It is adopted", schema: adopted } },
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
-    const { sql, chains, merchants, askTimeoutMs } = context;
-    const { network, reason } = body;
-    const chain = chains.get(network);
-    if (chain === undefined) return unavailable(`${network} is not configured here.`);
-    const txid = chain.transactionId(body.txid) ?? body.txid;
+    const { network, nonce, reason } = body;
+    const asked = askOf(context, network, body.txid);
+    if (asked === null) return unavailable(`${network} is not configured here.`);
+    const { deps, txid } = asked;
     const accountable = { ...request, merchantId: null };
-    const audit = hubAudit(accountable, ADOPT, txid, context, null, { network, reason });
-    const deps = { sql, chain, stopped: whyStopped(context, network) };
-    const outcome = await adoptHand(deps, network, txid, reason, audit, askTimeoutMs);
+    const after = { network, nonce, reason };
+    const audit = hubAudit(accountable, ADOPT, txid, context, null, after);
+    const adoption = { txid, nonce, reason };
+    const outcome = await adoptHand(deps, network, adoption, audit, context.askTimeoutMs);
     if (outcome.kind === "adopted") {
-      for (const merchantId of outcome.notified) merchants.wake(merchantId);
-    } else {
-      const why = outcome.kind === "refused" ? outcome.why : outcome.kind;
-      await recordRefusal(accountable, ADOPT, txid, why, context);
+      for (const merchantId of outcome.notified) context.merchants.wake(merchantId);
+      return ok({ success: true, nonce: outcome.nonce });
     }
-    return answerTo(outcome);
+    await recordRefusal(accountable, ADOPT, txid, whyOf(outcome), context);
+    return outcome.kind === "other_nonce"
+      ? conflict(`Its number is ${outcome.nonce}; look at it again before you adopt it.`)
+      : answerTo(outcome);
   },
 });
 
-function answerTo(outcome: AdoptionOutcome): Answer {
+const disowned = z.object({
+  success: z.literal(true),
+  sender: eg(
+    z.string().nullable().meta({
+      description:
+        "Address whose signature it carries; null: the block that it was listed for is without it",
+    }),
+    SENDER,
+  ),
+});
+
+export const disownTransaction = adminRoute({
+  at: "POST /api/admin/treasury/not-ours",
+  summary: "Take a transaction off the list that the hot wallet has not sent",
+  description:
+    "A node's word for a sender is bound to nothing. The verdict is given only where the transaction's " +
+    "signature is another's, or where the final block that it was listed for is without it.",
+  anyOf: ["admin:treasury"],
+  body: z.strictObject({ ...named, reason }),
+  responses: { 200: { description: "It is off the list", schema: disowned } },
+  errors: ["record_not_found", "conflict"],
+  handler: async ({ body, ...request }, context) => {
+    const { network, reason } = body;
+    const asked = askOf(context, network, body.txid);
+    if (asked === null) return unavailable(`${network} is not configured here.`);
+    const { deps, txid } = asked;
+    const accountable = { ...request, merchantId: null };
+    const audit = hubAudit(accountable, DISOWN, txid, context, null, { network, reason });
+    const outcome = await disown(deps, network, txid, reason, audit, context.askTimeoutMs);
+    if (outcome.kind === "disowned") return ok({ success: true, sender: outcome.sender });
+    await recordRefusal(accountable, DISOWN, txid, whyOf(outcome), context);
+    return outcome.kind === "ours"
+      ? conflict("Its signature is the hot wallet's, and its block has it: adopt it.")
+      : answerTo(outcome);
+  },
+});
+
+/** The parts of a command about a listed transaction; null: its network is not configured here. */
+function askOf(context: ApiContext, network: Network, text: string) {
+  const chain = context.chains.get(network);
+  if (chain === undefined) return null;
+  const deps = { sql: context.sql, chain, stopped: whyStopped(context, network) };
+  return { deps, txid: chain.transactionId(text) ?? text };
+}
+
+type Unknown = Exclude<Awaited<ReturnType<typeof showHand>>, { readonly kind: "shown" }>;
+
+function whyOf(outcome: Unknown | { readonly kind: "other_nonce" | "ours" }): string {
+  return outcome.kind === "refused" ? outcome.why : outcome.kind;
+}
+
+function answerTo(outcome: Unknown): Answer {
   switch (outcome.kind) {
-    case "adopted":
-      return ok({ success: true, nonce: outcome.nonce });
     case "refused":
       return outcome.why === "decided" ? notFound : conflict(
         "The wallet has earlier transactions that are not adopted yet; adopt them first.",

@@ -448,6 +448,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "It may be a theft; payouts are stopped",
     "money-left-a-wallet-unknown-to-the-books",
   ],
+  unproven_hands: [
+    "ticket",
+    "30m",
+    "A node's word for a sender is not proven",
+    "A node lies, or none shows a transaction of the hot wallet; payouts go on",
+    "money-left-a-wallet-unknown-to-the-books",
+  ],
   history_untold: [
     "ticket",
     "10m",

@@ -55,6 +55,7 @@ export function registerDatabaseMetrics(
     {
       engine_failover_hold: ({ isHeld }) => isHeld ? 1 : 0,
       engine_unknown_spends: ({ openSpends }) => openSpends,
+      engine_unproven_hands: ({ unproven }) => unproven,
     },
   );
   registerFigures(

@@ -11,13 +11,20 @@ export async function failoverReasons(
   sql: Sql,
   history: Pick<HistoryWatch, "isTold">,
 ): Promise<string[]> {
-  const reasons = (await readFailoverTroubles(sql)).flatMap(({ network, openSpends, isHeld }) => [
+  const troubles = await readFailoverTroubles(sql);
+  const reasons = troubles.flatMap(({ network, openSpends, unproven, isHeld }) => [
     ...(isHeld
       ? [`${network} payouts are held: the database has another history, see admin failover`]
       : []),
     ...(openSpends > 0
       ? [
         `${network} payouts are stopped: ${openSpends} transfers left wallets unknown to the books, ` +
+        "see admin failover",
+      ]
+      : []),
+    ...(unproven > 0
+      ? [
+        `${network} nodes call ${unproven} transactions the hot wallet's without showing their signatures, ` +
         "see admin failover",
       ]
       : []),

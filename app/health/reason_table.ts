@@ -68,6 +68,7 @@ const KINDS = {
   event_loop: /^the event loop /,
   failover_hold: / payouts are held: the database has another history/,
   unknown_spends: / payouts are stopped: .* left wallets unknown to the books/,
+  unproven_hands: / nodes call \d+ transactions the hot wallet's without /,
   history_untold: /^the database does not tell its history /,
   // the treasury's words on a token: after its network and its currency
   token_switched: /^[A-Z]\w+ [A-Z]{3,5}: /,

@@ -18,6 +18,7 @@ import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { readIntents } from "../../ledger/treasury/signing.ts";
+import { readUsedNonces } from "../../ledger/treasury/used_nonces.ts";
 
 /** Well below the time-out of a signature. */
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -93,7 +94,10 @@ export async function openSigner(
     readsOnly: true,
   });
   const { isPaused, persistSpent, memory, nonces, persistSigned } = state;
-  const intents: IntentSource = { read: (ids) => readIntents(sql, ids) };
+  const intents: IntentSource = {
+    read: (ids) => readIntents(sql, ids),
+    readUsed: (places) => readUsedNonces(sql, places),
+  };
   const away = new LastingFailure("signer.database_away", "reaching the database");
   const steady = steadyClock();
   const spending = new SpendingLimits(settings.limits ?? {}, state.spent);

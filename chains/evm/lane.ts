@@ -8,14 +8,13 @@ import { type Amount, toTokenUnits } from "../../ledger/money/amount.ts";
 import { ChainUnavailable, type Checkpoint, type Finality } from "../chain.ts";
 import type { FeeEstimate } from "../fees.ts";
 import type { LaneAsk, LanePort } from "../lane.ts";
-import { COIN_DECIMALS } from "./pay/envelope.ts";
+import { COIN_DECIMALS, PLAIN_GAS } from "./pay/envelope.ts";
 import { readTerms, type TransactionTerms } from "./pay/signed_terms.ts";
 import { authorizeOf } from "./pay/transfer_transaction.ts";
 import { wholeSchema } from "./read/answers.ts";
 import { readFinal } from "./read/contract_call.ts";
-import { PLAIN_GAS } from "./read/estimate_fee.ts";
 import { feeOf, type GasNeed, type GasPrices, readGasPrices } from "./read/fee_market.ts";
-import { readSender } from "./read/read_transaction.ts";
+import { type NumberedSource, readSender } from "./read/read_transaction.ts";
 import { type EvmSource, rpc } from "./read/source.ts";
 
 /**
@@ -115,7 +114,11 @@ async function readNonce(
  *
  * @param feeCap the most that one transaction may cost; null where none is made
  */
-export function evmLane(source: EvmSource, feeCap: Amount | null, bounds: LaneBounds): LanePort {
+export function evmLane(
+  source: NumberedSource,
+  feeCap: Amount | null,
+  bounds: LaneBounds,
+): LanePort {
   return {
     ...bounds,
     next: (address, view, signal, checkpoint) =>

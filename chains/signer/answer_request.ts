@@ -5,7 +5,14 @@
  */
 
 import type { Envelope, SignedTransaction } from "../chain.ts";
-import type { Intent, SignAnswer, SigningKey, SignRequest, TransferBuilder } from "../signer.ts";
+import type {
+  Intent,
+  SignAnswer,
+  SigningKey,
+  SignRequest,
+  TransferBuilder,
+  UsedNonce,
+} from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import type { PinnedNonces } from "./pinned_nonces.ts";
 import type { SignedMemory } from "./signed_memory.ts";
@@ -56,6 +63,14 @@ export function refuse(
   return { outgoingIds, refused, message: `Cannot sign ${outgoingIds.join(", ")} as ${reason}` };
 }
 
+/** Rows that were read for a batch of requests. */
+export interface ReadForAll {
+  /** By their ids. */
+  readonly intents: ReadonlyMap<string, Intent>;
+  /** Nonces that are used, of those that the signer gave to these intents before; by {@linkcode nonceKey}. */
+  readonly used: ReadonlyMap<string, UsedNonce>;
+}
+
 /** A request that nothing is wrong with so far. */
 interface Work {
   readonly request: SignRequest;
@@ -65,11 +80,7 @@ interface Work {
 }
 
 /** Answers one request whose intents were read. */
-export function answerRequest(
-  desk: Desk,
-  request: SignRequest,
-  read: ReadonlyMap<string, Intent>,
-): SignAnswer {
+export function answerRequest(desk: Desk, request: SignRequest, read: ReadForAll): SignAnswer {
   const { envelope, outgoingIds } = request;
   // before the intents, so that asking about none tells whether the network is signed for at all
   const builder = desk.builderOf.get(envelope.network);
@@ -78,7 +89,7 @@ export function answerRequest(
   }
   const locked = `the wallet has no key of ${envelope.network} unlocked`;
   if (desk.keys.key(envelope.network, "hot") === null) return refuse(request, "locked", locked);
-  const intents = outgoingIds.flatMap((id) => read.get(id) ?? []);
+  const intents = outgoingIds.flatMap((id) => read.intents.get(id) ?? []);
   const [first, ...others] = intents;
   if (first === undefined || intents.length < outgoingIds.length) {
     return refuse(request, "unknown-intent", "it is not committed");
@@ -91,7 +102,7 @@ export function answerRequest(
   };
   const work: Work = { request, intents: [first, ...others], builder, keyOf };
   const fault = request.purpose === "cancel"
-    ? togetherFault(work)
+    ? togetherFault(work) ?? cancelFault(work)
     : statusFault(desk, work) ?? togetherFault(work) ?? faultOfOne(builder, intents);
   if (fault !== null) return refuse(request, fault.refused, fault.reason);
   for (const wallet of new Set([first.payer, ...intents.map((intent) => intent.wallet)])) {
@@ -107,17 +118,34 @@ export function answerRequest(
   }
   const envelopeFault = endFault(builder, envelope) ?? builder.envelopeFault(envelope, desk.now());
   if (envelopeFault !== null) return refuse(request, "bad-envelope", envelopeFault);
-  return builder.ends.by === "nonce" ? signNumbered(desk, work) : signExpiring(desk, work);
+  return builder.ends.by === "nonce"
+    ? signNumbered(desk, work, read.used)
+    : signExpiring(desk, work);
 }
 
-/** Intents are paid while they are queued; those that a nonce was given to also while they are signed. */
+/**
+ * Intents are paid while they are queued; those that a nonce was given to also while they are signed. A signer that has
+ * lost what it knew goes by the nonce that is promised: no other transaction of it than theirs can land.
+ */
 function statusFault(desk: Desk, { request, intents, builder }: Work): Fault | null {
   const { network, nonce } = request.envelope;
-  for (const { outgoingId, status, payer } of intents) {
+  for (const { outgoingId, status, payer, nonce: promised } of intents) {
     if (status === "queued") continue;
     const isReplaced = status === "signed" && builder.ends.by === "nonce" && nonce !== null &&
-      desk.nonces.isPinned(outgoingId, { network, payer, nonce });
+      (desk.nonces.isPinned(outgoingId, { network, payer, nonce }) ||
+        (promised === nonce && !desk.nonces.hasNonce(outgoingId)));
     if (!isReplaced) return { refused: "not-queued", reason: `its status is ${status}` };
+  }
+  return null;
+}
+
+/** A nonce is taken out of use only for intents that it is promised to, and that are not over. */
+function cancelFault({ request: { envelope: { nonce } }, intents }: Work): Fault | null {
+  for (const { outgoingId, status, nonce: promised } of intents) {
+    if (status === "final") return { refused: "not-queued", reason: `its status is ${status}` };
+    if (nonce !== null && promised !== nonce) {
+      return { refused: "wrong-nonce", reason: `nonce ${nonce} is not promised to ${outgoingId}` };
+    }
   }
   return null;
 }
@@ -220,7 +248,8 @@ function signFresh(desk: Desk, { request, intents, builder, keyOf }: Work): Sign
 }
 
 /** Signs what a nonce ends: any number of transactions of the same intents, all with the nonce that they got first. */
-function signNumbered(desk: Desk, { request, intents, builder, keyOf }: Work): SignAnswer {
+function signNumbered(desk: Desk, work: Work, used: ReadForAll["used"]): SignAnswer {
+  const { request, intents, builder, keyOf } = work;
   const { envelope: { network, nonce }, envelope, purpose } = request;
   const { ends } = builder;
   const { payer } = intents[0];
@@ -229,14 +258,31 @@ function signNumbered(desk: Desk, { request, intents, builder, keyOf }: Work): S
   }
   const steady = desk.steady();
   const commitments = intents.map(committed);
-  if (!desk.nonces.makeRoom()) {
+  const place = { network, payer, nonce };
+  if (!desk.nonces.makeRoom(place)) {
     return refuse(request, "over-limit", "too many nonces are remembered");
   }
   if (purpose === "cancel") {
+    const fault = ends.cancelFault(envelope);
+    if (fault !== null) return refuse(request, "bad-envelope", fault);
+    // it moves nothing, and what it burns is the hot wallet's coin all the same
+    const most = ends.mostOf(envelope);
+    const added = desk.nonces.addedCost(place, most);
+    const limitFault = desk.spending.feeFault(network, added, steady);
+    if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
     const signed = ends.cancel(envelope, keyOf(payer));
-    return keep(desk, request, commitments, { by: "nonce", payer, nonce, purpose }, signed);
+    if (desk.spending.countFee(network, added, steady)) desk.hasUncounted = true;
+    const end = { by: "nonce", payer, nonce, purpose } as const;
+    const answer = keep(desk, request, commitments, end, signed);
+    desk.nonces.countCancel(place, most);
+    return answer;
   }
-  const verdict = desk.nonces.judge(intents, commitments, { network, payer, nonce });
+  const use = {
+    used,
+    signedBy: (bytes: string) => ends.signedBy(bytes),
+    payerAddress: keyOf(payer).address,
+  };
+  const verdict = desk.nonces.judge(intents, commitments, place, use);
   if (typeof verdict === "object") return refuse(request, "wrong-nonce", verdict.fault);
   // a replacement pays what its nonce was counted for
   if (verdict === "first") {

@@ -5,6 +5,7 @@
  */
 
 import {
+  type Intent,
   type IntentSource,
   LARGEST_BATCH,
   type RememberedSignature,
@@ -12,10 +13,11 @@ import {
   type Signer,
   type SignRequest,
   type TransferBuilder,
+  type UsedNonce,
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import { answerRequest, type Desk, refuse } from "./answer_request.ts";
-import { PinnedNonces } from "./pinned_nonces.ts";
+import { nonceKey, PinnedNonces } from "./pinned_nonces.ts";
 import { SignedMemory } from "./signed_memory.ts";
 import type { ColdAddresses, SpendingLimits, SpentHours } from "./signing_rules.ts";
 import type { StoredSignature } from "./stored_signature.ts";
@@ -102,6 +104,23 @@ function persister(desk: DurableDesk): () => Promise<void> {
   };
 }
 
+/** Reads which of the nonces are used that intents were given and that are not those they are to have now. */
+async function readUsed(
+  { intents: source }: Pick<SignerOptions, "intents">,
+  nonces: PinnedNonces,
+  requests: readonly SignRequest[],
+  intents: ReadonlyMap<string, Intent>,
+): Promise<ReadonlyMap<string, UsedNonce>> {
+  const places = requests.flatMap(({ outgoingIds, purpose, envelope: { network, nonce } }) => {
+    const [first] = outgoingIds.flatMap((id) => intents.get(id) ?? []);
+    if (first === undefined || nonce === null || purpose === "cancel") return [];
+    return nonces.others(outgoingIds, { network, payer: first.payer, nonce });
+  });
+  if (places.length === 0) return new Map();
+  const used = await source.readUsed(places);
+  return new Map(used.map((one) => [nonceKey(one), one]));
+}
+
 /** Makes the signer. It signs in the order of the requests, one after the other. */
 export function createSigner(options: SignerOptions): Required<Signer> {
   const { keys, spending, now, persistSpent, persistSigned } = options;
@@ -134,6 +153,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
     if (intents.size !== read.length) {
       throw new Error("Cannot sign as two intents have one id: the database was tampered with");
     }
+    const used = await readUsed(options, desk.nonces, requests, intents);
     if (await options.isPaused?.() === true) {
       return requests.map((request) => refuse(request, "paused", "signing is paused"));
     }
@@ -143,7 +163,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
       // a write may have taken long: what was read before it may no longer be so
       return await sign(requests);
     }
-    const answers = requests.map((request) => answerRequest(desk, request, intents));
+    const answers = requests.map((request) => answerRequest(desk, request, { intents, used }));
     desk.memory.sweep();
     await persist();
     return answers;
@@ -158,10 +178,12 @@ export function createSigner(options: SignerOptions): Required<Signer> {
     if (desk.unpersisted.length > 0 || desk.isBroken) await persist();
     // one that carries several intents stands under each of them
     const entries = new Set(outgoingIds.flatMap((id) => desk.memory.recall(id) ?? []));
-    return [...entries].map(({ intents, signed }) => ({
+    const expiring = [...entries].map(({ intents, signed }) => ({
       outgoingIds: intents.map(({ outgoingId }) => outgoingId),
       signed,
+      numbered: null,
     }));
+    return [...expiring, ...desk.nonces.recall(outgoingIds)];
   };
   return { sign, live };
 }

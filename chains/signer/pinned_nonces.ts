@@ -6,8 +6,8 @@
  * @module
  */
 
-import type { Network } from "../../ledger/money/pair.ts";
-import type { Intent } from "../signer.ts";
+import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { Intent, NoncePlace, RememberedSignature, SignedBy, UsedNonce } from "../signer.ts";
 import {
   areSame,
   type CommittedIntent,
@@ -31,19 +31,24 @@ export type NonceSignature = StoredSignature<Extract<SignatureEnd, { readonly by
 /** A nonce, and what was signed with it. */
 interface Pin {
   readonly key: string;
-  readonly nonce: number;
+  readonly place: NoncePlace;
   readonly intents: readonly CommittedIntent[];
-  /** The paying and the cancelling ones. */
-  readonly txids: Set<string>;
+  /** Its signatures by their transactions' ids, oldest first. */
+  readonly signatures: Map<string, NonceSignature>;
+  /** The most that the dearest of its cancels may cost, as far as it was counted by this run. */
+  cancelCost: Amount;
   /** Time at which its intents were found to have ended, by the signer's clock; null: they have not. */
   endedAt: number | null;
 }
 
-/** A place in the order of a sender's transactions. */
-export interface NoncePlace {
-  readonly network: Network;
-  readonly payer: "hot" | number;
-  readonly nonce: number;
+/** Uses of nonces that the database tells of, and the proof of a transaction that was not signed here. */
+export interface UseOfNonces {
+  /** By {@linkcode nonceKey}. */
+  readonly used: ReadonlyMap<string, UsedNonce>;
+  /** Proves who signed bytes; null: they are no transaction of the network. */
+  readonly signedBy: (bytes: string) => SignedBy | null;
+  /** Address of the intents' payer. */
+  readonly payerAddress: string;
 }
 
 /** Names the nonce of a sender. */
@@ -73,12 +78,13 @@ export class PinnedNonces {
   }
 
   /**
-   * Makes room for one more nonce where there is none left: the oldest one is forgotten whose intents have ended.
+   * Makes room for a nonce where it is a new one and there is none left: the oldest one is forgotten whose intents have
+   * ended.
    *
    * @returns false where there is none of those: a nonce whose intents may be paid with it is never forgotten
    */
-  makeRoom(): boolean {
-    if (this.#pins.size < this.#most) return true;
+  makeRoom(place: NoncePlace): boolean {
+    if (this.#pins.size < this.#most || this.#pins.has(nonceKey(place))) return true;
     for (const pin of this.#pins.values()) {
       if (pin.endedAt === null) continue;
       this.#forget(pin);
@@ -97,10 +103,36 @@ export class PinnedNonces {
     return this.#ofIntent.get(outgoingId)?.key === nonceKey(place);
   }
 
+  /** True where an intent was signed to be paid with any nonce. */
+  hasNonce(outgoingId: string): boolean {
+    return this.#ofIntent.has(outgoingId);
+  }
+
+  /** Nonces that intents were given and that are not the one that they are to have now. */
+  others(outgoingIds: readonly string[], place: NoncePlace): readonly NoncePlace[] {
+    const key = nonceKey(place);
+    const others = outgoingIds.flatMap((id) => this.#ofIntent.get(id) ?? [])
+      .filter((pin) => pin.key !== key);
+    return [...new Set(others)].map((pin) => pin.place);
+  }
+
+  /** The signatures of the nonces that intents were given, each once. */
+  recall(outgoingIds: readonly string[]): readonly RememberedSignature[] {
+    const pins = new Set(outgoingIds.flatMap((id) => this.#ofIntent.get(id) ?? []));
+    return [...pins].flatMap(({ signatures }) =>
+      [...signatures.values()].map(({ intents, end, signed }) => ({
+        outgoingIds: intents.map(({ outgoingId }) => outgoingId),
+        signed,
+        numbered: { payer: end.payer, nonce: end.nonce, purpose: end.purpose },
+      }))
+    );
+  }
+
   /**
    * Judges whether intents may be signed to be paid with a nonce.
    *
    * @param intents in their order in the transaction
+   * @param use of the nonces that they were given before
    * @returns `first` where they have no transaction with it yet, `replacement` where they have, or why they
    *   may not
    */
@@ -108,6 +140,7 @@ export class PinnedNonces {
     intents: readonly Intent[],
     commitments: readonly CommittedIntent[],
     place: NoncePlace,
+    use: UseOfNonces,
   ): "first" | "replacement" | { readonly fault: string } {
     const key = nonceKey(place);
     const pin = this.#pins.get(key);
@@ -119,29 +152,43 @@ export class PinnedNonces {
       const own = this.#ofIntent.get(outgoingId);
       if (own === undefined) isFirst = true;
       if (own === undefined || own.key === key) continue;
-      // only a transaction that was signed here can have taken it: what the database says alone is not enough. But for
-      // one that an administrator has adopted: no signer knows it, and what is signed then counts against the caps again
-      const isUsed = usedNonces.some(({ nonce, txid, isForeign = false }) =>
-        nonce === own.nonce && (own.txids.has(txid) || isForeign)
+      // only a transaction that was signed here can have taken it, or one of another hand that shows its signature: what
+      // the database says alone is not enough
+      const { nonce } = own.place;
+      const hasFailed = usedNonces.some((one) =>
+        one.nonce === nonce && own.signatures.has(one.txid)
       );
-      if (!isUsed) {
-        return { fault: `${outgoingId} has nonce ${own.nonce}, which is not known to be used` };
-      }
+      const fault = hasFailed ? null : useFault(own, use);
+      if (fault !== null) return { fault: `${outgoingId} has nonce ${nonce}, which ${fault}` };
       isFirst = true;
     }
     return isFirst ? "first" : "replacement";
   }
 
+  /** Cost that a cancel of a nonce adds to what was counted for its earlier ones, of which one lands at most. */
+  addedCost(place: NoncePlace, most: Amount): Amount {
+    const counted = this.#pins.get(nonceKey(place))?.cancelCost ?? ZERO;
+    return most > counted ? subtract(most, counted) : ZERO;
+  }
+
+  /** Keeps what was counted for a cancel. */
+  countCancel(place: NoncePlace, most: Amount): void {
+    const pin = this.#pins.get(nonceKey(place));
+    if (pin !== undefined && most > pin.cancelCost) pin.cancelCost = most;
+  }
+
   /** Remembers a signature. */
-  remember({ network, intents, end, signed }: NonceSignature): void {
-    const key = nonceKey({ network, payer: end.payer, nonce: end.nonce });
+  remember(signature: NonceSignature): void {
+    const { network, intents, end, signed } = signature;
+    const place = { network, payer: end.payer, nonce: end.nonce };
+    const key = nonceKey(place);
     let pin = this.#pins.get(key);
     if (pin === undefined) {
-      pin = { key, nonce: end.nonce, intents, txids: new Set(), endedAt: null };
+      pin = { key, place, intents, signatures: new Map(), cancelCost: ZERO, endedAt: null };
       this.#pins.set(key, pin);
       this.#newSince++;
     }
-    pin.txids.add(signed.txid);
+    pin.signatures.set(signed.txid, signature);
     pin.endedAt = null;
     if (end.purpose === "cancel") return;
     for (const { outgoingId } of intents) this.#ofIntent.set(outgoingId, pin);
@@ -192,4 +239,21 @@ export class PinnedNonces {
       if (this.#ofIntent.get(outgoingId) === pin) this.#ofIntent.delete(outgoingId);
     }
   }
+}
+
+/** Reason for which a nonce does not count as used by something else than a payment of its intents; null: it does. */
+function useFault(
+  { key, place, signatures }: Pin,
+  { used, signedBy, payerAddress }: UseOfNonces,
+): string | null {
+  const use = used.get(key);
+  if (use === undefined) return "is not known to be used";
+  const own = signatures.get(use.txid);
+  // the database may have lost what became of it
+  if (own?.end.purpose === "pay") return `may have paid it, by ${use.txid}`;
+  if (own !== undefined) return null;
+  const proof = use.foreignBytes === null ? null : signedBy(use.foreignBytes);
+  const isProven = proof !== null && proof.txid === use.txid && proof.nonce === place.nonce &&
+    proof.sender === payerAddress;
+  return isProven ? null : `is not proven to be used by ${use.txid}`;
 }

@@ -171,6 +171,30 @@ export class SpendingLimits {
   }
 
   /**
+   * Finds the day's cap of coin that a fee is over: that of a transaction bounds what it moves, and fees have a bound of
+   * their own.
+   *
+   * @returns `null` when it is within
+   */
+  feeFault(network: Network, fee: Amount, now: number): string | null {
+    const { perDay } = this.limits[`native/${network}`] ?? {};
+    const isOver = fee > ZERO && perDay !== undefined &&
+      add(this.#sum(`native/${network}`, now), fee) > perDay;
+    return isOver ? `more than ${formatAmount(perDay)} ${OVER_DAY_CAP}` : null;
+  }
+
+  /**
+   * Counts a fee as coin that was signed away.
+   *
+   * @returns whether it is any
+   */
+  countFee(network: Network, fee: Amount, now: number): boolean {
+    if (fee <= ZERO) return false;
+    this.#add(`native/${network}`, fee, now);
+    return true;
+  }
+
+  /**
    * Counts each intent of a signature.
    *
    * @returns whether any counts at all
@@ -181,13 +205,16 @@ export class SpendingLimits {
 
   #count(intent: Intent, now: number): boolean {
     if (!isSpending(intent.kind)) return false;
-    const name = `${intent.currency}/${intent.network}`;
+    this.#add(`${intent.currency}/${intent.network}`, intent.amount, now);
+    return true;
+  }
+
+  #add(name: string, amount: Amount, now: number): void {
     const hours = this.#spent.get(name) ?? new Map<number, Amount>();
     this.#spent.set(name, hours);
     const hour = this.#hourOf(now);
     this.#newest = hour;
-    hours.set(hour, add(hours.get(hour) ?? ZERO, intent.amount));
-    return true;
+    hours.set(hour, add(hours.get(hour) ?? ZERO, amount));
   }
 
   /** The parts of the last day's sums, to be kept over a restart. */

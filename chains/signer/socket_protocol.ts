@@ -130,7 +130,7 @@ export type SocketRequest =
   | { readonly id: number; readonly op: "live"; readonly outgoingIds: readonly string[] }
   | { readonly id: number; readonly op: "status" };
 
-const rememberedSchema = z.strictObject({
+const signedSchema = z.strictObject({
   outgoingIds,
   signed: z.strictObject({
     txid: z.string().min(1).max(200),
@@ -138,9 +138,16 @@ const rememberedSchema = z.strictObject({
     expiresAt: whole,
   }),
 });
+const rememberedSchema = signedSchema.extend({
+  numbered: z.strictObject({
+    payer: z.union([z.literal("hot"), z.int().min(0)]),
+    nonce: z.int().min(0),
+    purpose: z.enum(["pay", "cancel"]),
+  }).nullable(),
+});
 
 const answerSchema = z.union([
-  rememberedSchema,
+  signedSchema,
   z.strictObject({
     outgoingIds,
     refused: z.enum([
@@ -179,7 +186,7 @@ export type SignerStatus = Readonly<z.infer<typeof statusSchema>>;
 
 const responseSchema = z.union([
   z.strictObject({ id, answers: z.array(answerSchema).max(LARGEST_BATCH) }),
-  z.strictObject({ id, remembered: z.array(rememberedSchema).max(LARGEST_BATCH) }),
+  z.strictObject({ id, remembered: z.array(rememberedSchema) }),
   z.strictObject({ id, status: statusSchema }),
   z.strictObject({ id, failed: z.string() }),
 ]);

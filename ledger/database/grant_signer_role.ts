@@ -3,8 +3,12 @@ import { assertMigrated } from "./migrate.ts";
 
 /** Everything that signing reads; anything else the role has is taken away. */
 const READABLE = [
-  ["book.outgoing", "id, kind, network, currency, amount, wallet, fee_payer, destination, status"],
+  [
+    "book.outgoing",
+    "id, kind, network, currency, amount, wallet, fee_payer, destination, status, nonce",
+  ],
   ["book.attempt", "outgoing_id, txid, nonce, outcome"],
+  ["book.lane_nonce", "network, payer, nonce, used_by, foreign_bytes"],
   ["hub.address", "network, address, wallet_index"],
 ] as const;
 
@@ -15,7 +19,7 @@ const READ_ONLY = "default_transaction_read_only=on";
 
 /**
  * Reduces a role to what the signer reads: the columns of intents that decide who is paid how much,
- * which numbers of its transactions were used, under which index an address is known as ours, and whether a payout would go to its own payer. The
+ * which numbers are promised to them and which were used, under which index an address is known as ours, and whether a payout would go to its own payer. The
  * role has to exist; what else it may do in the book's schemas is revoked. Running it again changes
  * nothing.
  *

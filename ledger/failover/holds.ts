@@ -275,20 +275,25 @@ const troubleShape = shape({
   network: text<Network>(),
   /** Transfers out of own wallets that are not decided on. */
   openSpends: integer(),
+  /** Transactions that nodes call the hot wallet's without a proof; they halt nothing. */
+  unproven: integer(),
   /** True while something that was signed in a lost history may still come. */
   isHeld: boolean(),
 });
-/** Reasons that halt payouts of one network while it is not known what was signed before. */
+/** Reasons that halt payouts of one network while it is not known what was signed before, and what may become one. */
 export type FailoverTrouble = RowOf<typeof troubleShape>;
 
-/** The networks whose payouts are halted, with the reason. Few rows, by partial indexes. */
+/** The networks whose payouts are halted or may be soon, with the reason. Few rows, by partial indexes. */
 export async function readFailoverTroubles(sql: Sql): Promise<readonly FailoverTrouble[]> {
   return troubleShape.all(
     await sql`
-    SELECT network, sum(spends) AS open_spends, bool_or(held) AS is_held FROM (
-      SELECT network, count(*) AS spends, false AS held FROM hub.unknown_spend WHERE status = 'open' GROUP BY 1
+    SELECT network, sum(spends) AS open_spends, sum(unproven) AS unproven, bool_or(held) AS is_held FROM (
+      SELECT network, count(*) AS spends, 0 AS unproven, false AS held FROM hub.unknown_spend
+      WHERE status = 'open' GROUP BY 1
       UNION ALL
-      SELECT network, 0, true FROM hub.failover_network WHERE compared_at IS NULL) t
+      SELECT network, 0, count(*), false FROM hub.unknown_spend WHERE status = 'unproven' GROUP BY 1
+      UNION ALL
+      SELECT network, 0, 0, true FROM hub.failover_network WHERE compared_at IS NULL) t
     GROUP BY network ORDER BY network`,
   );
 }

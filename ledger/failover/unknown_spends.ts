@@ -28,8 +28,11 @@ const spendShape = shape({
   amount: amount(),
   /** Charged by the chain for its transaction, in the chain's coin; zero: not known. */
   fee: amount(),
-  /** It stops signing (`open`), went to the hot wallet (`listed`), or from there to the cold one (`cold`). */
-  status: text<"open" | "listed" | "cold">(),
+  /**
+   * It stops signing (`open`), went to the hot wallet (`listed`), or from there to the cold one (`cold`). `unproven`: a
+   * node calls its transaction the hot wallet's, and no signature shows that yet.
+   */
+  status: text<"open" | "listed" | "cold" | "unproven">(),
 });
 /** A final transfer out of an own wallet whose transaction the scan did not know when it met it. */
 export type UnknownSpend = RowOf<typeof spendShape>;
@@ -148,7 +151,7 @@ export async function readSpendsOfAttempts(
     SELECT s.txid, s.height FROM hub.unknown_spend s
     JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
     LEFT JOIN hub.unreadable_block u ON u.network = s.network AND u.view = 'again' AND u.height = s.height
-    WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold')
+    WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
       AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded'))
       AND (u.height IS NULL OR u.next_try_at <= now()
         OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))
@@ -162,7 +165,7 @@ export async function closeKnownSpends(sql: Sql, network: Network): Promise<read
   const rows = await sql<{ txid: string }[]>`
     UPDATE hub.unknown_spend s SET status = 'known', decided_at = now()
     FROM book.attempt a
-    WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold')
+    WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
       AND a.txid = s.txid AND a.network = s.network AND a.outcome NOT IN ('expired', 'superseded')
     RETURNING s.txid`;
   return rows.map(({ txid }) => txid);
@@ -180,7 +183,9 @@ export async function listUndecided(
 ): Promise<readonly (UnknownSpend & { readonly candidates: readonly Candidate[] })[]> {
   const spends = spendShape.all(
     await sql`
-    SELECT ${columns(sql)} FROM hub.unknown_spend s WHERE s.status IN ('open', 'listed', 'cold')
+    SELECT ${
+      columns(sql)
+    } FROM hub.unknown_spend s WHERE s.status IN ('open', 'listed', 'cold', 'unproven')
     ORDER BY s.status <> 'open', s.network, s.height, s.txid, s.log_index LIMIT ${MOST}`,
   );
   const candidates = await listCandidates(sql);

@@ -10,7 +10,7 @@ import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { endInternalTransfers, type InternalEnd } from "../sweeps/steps.ts";
-import { bigint, boolean, orNull, type RowOf, text } from "../table.ts";
+import { bigint, orNull, type RowOf, text } from "../table.ts";
 
 /** End of a transfer by the transaction that used its nonce. */
 export interface IntentEnd {
@@ -31,8 +31,8 @@ const usedShape = shape({
   height: bigint(),
   /** The block's hash. */
   hash: text(),
-  /** The service did not sign it. */
-  foreignHand: boolean(),
+  /** The bytes of a transaction that the service did not sign; null: it did. */
+  foreignBytes: orNull(text()),
 });
 /** A nonce that a solid block shows in use. */
 export interface NonceEnd extends RowOf<typeof usedShape> {
@@ -85,13 +85,14 @@ export async function endNonces(
   );
   const used = await tx<{ payer: string; nonce: string; cancel_by: string | null }[]>`
     WITH open AS (
-      SELECT n.payer, n.nonce, f.used_by, f.height, f.foreign_hand FROM ${
+      SELECT n.payer, n.nonce, f.used_by, f.height, f.foreign_bytes FROM ${
     usedShape.rows(tx, "f", ends)
   }
       JOIN book.lane_nonce n ON n.network = ${network} AND n.payer = f.payer AND n.nonce = f.nonce
       WHERE n.used_by IS NULL ORDER BY n.payer, n.nonce FOR UPDATE OF n
     )
-    UPDATE book.lane_nonce n SET used_by = o.used_by, height = o.height, foreign_hand = o.foreign_hand
+    UPDATE book.lane_nonce n SET used_by = o.used_by, height = o.height,
+      foreign_hand = o.foreign_bytes IS NOT NULL, foreign_bytes = o.foreign_bytes
     FROM open o WHERE n.network = ${network} AND n.payer = o.payer AND n.nonce = o.nonce AND n.used_by IS NULL
     RETURNING n.payer, n.nonce, n.cancel_by`;
   const cancelBy = new Map(used.map((row) => [`${row.payer}/${row.nonce}`, row.cancel_by]));
@@ -149,8 +150,12 @@ interface Move {
 function moveOf(row: Locked, end: NonceEnd, cancelBy: string | null): Move {
   const intent = end.intents.find(({ outgoingId }) => outgoingId === row.id);
   const result = intent?.result ?? "cancelled";
-  const reason = end.foreignHand ? FOREIGN : result === "cancelled" ? CANCELLED : intent?.reason ??
-    null;
+  const reason = end.foreignBytes !== null
+    ? FOREIGN
+    : result === "cancelled"
+    ? CANCELLED
+    : intent?.reason ??
+      null;
   const move = { row, end, result, reason, isGivenUp: false } as const;
   if (row.status !== "signed") return { ...move, to: "kept" };
   if (result === "paid" || result === "unexpected") return { ...move, to: "final" };

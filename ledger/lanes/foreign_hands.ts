@@ -21,12 +21,12 @@ const handShape = shape({
   /** Charged by the chain for it, in the chain's coin. */
   fee: amount(),
 });
-/** A transaction of the hot wallet in a solid block that no attempt stands for. */
+/** A transaction in a solid block that no attempt stands for, and that a node calls one of the hot wallet. */
 export type ForeignHand = RowOf<typeof handShape>;
 
 /**
- * Stores transactions of the hot wallet that no attempt stands for; while one is open nothing is signed for the
- * network. Blocks up to the one at which the scan began say nothing about these books.
+ * Stores transactions that nodes call the hot wallet's and that no attempt stands for, as unproven: that stops nothing.
+ * Blocks up to the one at which the scan began say nothing about these books.
  *
  * @returns ids of those that were not known before
  */
@@ -40,7 +40,7 @@ export async function recordForeignHands(
   const rows = await sql<{ txid: string }[]>`
     INSERT INTO hub.unknown_spend
       (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, fee, status)
-    SELECT ${network}, f.txid, -1, f.height, f.block_time, 'hot', ${hotWallet}, ${hotWallet}, 'native', 0, f.fee, 'open'
+    SELECT ${network}, f.txid, -1, f.height, f.block_time, 'hot', ${hotWallet}, ${hotWallet}, 'native', 0, f.fee, 'unproven'
     FROM ${handShape.rows(sql, "f", hands)}
     WHERE NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network})
       AND f.height > coalesce((
@@ -49,16 +49,86 @@ export async function recordForeignHands(
   return rows.map(({ txid }) => txid);
 }
 
-/** The height of a transaction that waits to be adopted; null: none of that id does. */
+/** Transactions of one look: a node that lies about each block must not hide the one that is true. */
+const MOST_UNPROVEN = 1_000;
+
+/** Transactions of a network that a node calls the hot wallet's without proof yet, the oldest first. */
+export async function readUnprovenHands(
+  sql: Sql,
+  network: Network,
+): Promise<readonly { readonly txid: string; readonly height: number }[]> {
+  const rows = await sql<{ txid: string; height: string }[]>`
+    SELECT txid, height FROM hub.unknown_spend
+    WHERE network = ${network} AND status = 'unproven' ORDER BY height, txid LIMIT ${MOST_UNPROVEN}`;
+  return rows.map(({ txid, height }) => ({ txid, height: Number(height) }));
+}
+
+/**
+ * Lists a transaction as the hot wallet's whose signature proves that: from then on nothing is signed for the network
+ * until it is adopted.
+ *
+ * @returns false where another one was faster
+ */
+export async function openForeignHand(sql: Sql, network: Network, txid: string): Promise<boolean> {
+  const { count } = await sql`
+    UPDATE hub.unknown_spend SET status = 'open'
+    WHERE network = ${network} AND txid = ${txid} AND log_index = -1 AND status = 'unproven'`;
+  return count > 0;
+}
+
+/**
+ * Takes a transaction off the list that is not the hot wallet's.
+ *
+ * @param audit of the administrator who says so; null: its signature says so
+ * @returns false where it is on no list, or another one was faster
+ */
+export async function disownHand(
+  sql: Sql,
+  network: Network,
+  txid: string,
+  reason: string,
+  audit: HubAudit | null,
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    const { count } = await tx`
+      UPDATE hub.unknown_spend SET status = 'not_ours', decided_at = now(), reason = ${reason},
+        actor = ${audit?.actor ?? null}
+      WHERE network = ${network} AND txid = ${txid} AND log_index = -1 AND status IN ('open', 'unproven')`;
+    if (count > 0 && audit !== null) await writeAudit(tx, audit);
+    return count > 0;
+  });
+}
+
+/** A transaction that is listed, or was, as the hot wallet's. */
+export interface ListedHand {
+  readonly height: number;
+  /** `unproven` and `open` ones wait for a decision; one that is not ours may still be adopted by its proof. */
+  readonly status: "unproven" | "open" | "not_ours";
+}
+
+/** A transaction that may be adopted; null: none of that id. */
 export async function findForeignHand(
   sql: Sql,
   network: Network,
   txid: string,
-): Promise<number | null> {
-  const [row] = await sql<{ height: string }[]>`
-    SELECT height FROM hub.unknown_spend
-    WHERE network = ${network} AND txid = ${txid} AND log_index = -1 AND status = 'open'`;
-  return row === undefined ? null : Number(row.height);
+): Promise<ListedHand | null> {
+  const [row] = await sql<{ height: string; status: ListedHand["status"] }[]>`
+    SELECT height, status FROM hub.unknown_spend
+    WHERE network = ${network} AND txid = ${txid} AND log_index = -1
+      AND status IN ('open', 'unproven', 'not_ours')`;
+  return row === undefined ? null : { height: Number(row.height), status: row.status };
+}
+
+/** Transfers that the hot wallet's nonce is promised to: what the service has signed for them ends by an adoption. */
+export async function readPromisedTo(
+  sql: Sql,
+  network: Network,
+  nonce: number,
+): Promise<readonly string[]> {
+  const [row] = await sql<{ intents: string[] }[]>`
+    SELECT intents FROM book.lane_nonce
+    WHERE network = ${network} AND payer = 'hot' AND nonce = ${nonce} AND used_by IS NULL`;
+  return row?.intents ?? [];
 }
 
 /** A transaction to be adopted, as a solid block shows it. */
@@ -69,6 +139,8 @@ export interface Adoption {
   /** The block's hash. */
   readonly hash: string;
   readonly nonce: number;
+  /** Its own, which prove sender and nonce. */
+  readonly bytes: string;
   /** The reason that the administrator gives for it. */
   readonly reason: string;
 }
@@ -99,14 +171,16 @@ export async function adoptForeignHand(
   adoption: Adoption,
   audit: HubAudit,
 ): Promise<{ readonly refused: AdoptionRefused } | { readonly notified: readonly string[] }> {
-  const { network, txid, nonce, height, hash, reason } = adoption;
+  const { network, txid, nonce, height, hash, bytes, reason } = adoption;
   try {
     return await sql.begin(async (tx) => {
       const { count } = await tx`
-        UPDATE hub.unknown_spend SET status = 'written_off', decided_at = now(), actor = ${audit.actor}, reason = ${reason}
-        WHERE network = ${network} AND txid = ${txid} AND log_index = -1 AND status = 'open'`;
+        UPDATE hub.unknown_spend SET status = 'written_off', decided_at = now(),
+          actor = ${audit.actor}, reason = ${reason}
+        WHERE network = ${network} AND txid = ${txid} AND log_index = -1
+          AND status IN ('open', 'unproven', 'not_ours')`;
       if (count === 0) throw new Undone("decided");
-      const end = { payer: "hot", nonce, usedBy: txid, height, hash, foreignHand: true };
+      const end = { payer: "hot", nonce, usedBy: txid, height, hash, foreignBytes: bytes };
       const { ended, notified } = await endNonces(tx, network, [{ ...end, intents: [] }]);
       if (ended.length === 0) await takeNonce(tx, adoption);
       await writeAudit(tx, audit);
@@ -121,7 +195,7 @@ export async function adoptForeignHand(
 /** Adds a nonce to the lane that nothing was promised for; one below its beginning is none of it. */
 async function takeNonce(
   tx: TransactionSql,
-  { network, nonce, txid, height }: Adoption,
+  { network, nonce, txid, height, bytes }: Adoption,
 ): Promise<void> {
   const [lane] = await tx<{ first: string | null; next: string | null; used_by: string | null }[]>`
     SELECT w.first_nonce AS first, coalesce(
@@ -137,6 +211,6 @@ async function takeNonce(
   }
   if (nonce !== Number(lane.next)) throw new Undone("later");
   await tx`
-    INSERT INTO book.lane_nonce (network, payer, nonce, intents, used_by, height, foreign_hand)
-    VALUES (${network}, 'hot', ${nonce}, '{}', ${txid}, ${height}, true)`;
+    INSERT INTO book.lane_nonce (network, payer, nonce, intents, used_by, height, foreign_hand, foreign_bytes)
+    VALUES (${network}, 'hot', ${nonce}, '{}', ${txid}, ${height}, true, ${bytes})`;
 }

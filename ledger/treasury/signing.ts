@@ -122,8 +122,6 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
 interface UsedNonce {
   readonly nonce: number;
   readonly txid: string;
-  /** A transaction that the service did not sign has it, and an administrator has adopted that. */
-  readonly isForeign?: boolean;
 }
 
 /**
@@ -157,6 +155,8 @@ const intentShape = shape({
   wallet: text(),
   feePayer: text<FeePayer>(),
   status: text(),
+  /** The nonce that is promised to it; null: none is. */
+  nonce: orNull(bigint()),
   /** Nonces of its transactions that blocks show as used, none of which has paid it. */
   usedNonces: json<readonly UsedNonce[]>(),
 });
@@ -184,14 +184,9 @@ export async function readIntents(
 ): Promise<readonly IntentRow[]> {
   const rows = intentShape.all(
     await sql`
-    SELECT o.id AS outgoing_id, o.kind, o.network, o.currency, o.amount, o.destination, o.wallet, o.fee_payer, o.status,
-      coalesce((SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(u))) FROM (
-        SELECT a.nonce, a.txid, NULL::boolean AS "isForeign" FROM book.attempt a
-        WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL AND a.outcome IN ('failed', 'cancelled')
-        UNION ALL
-        -- all that was signed with it is over, and none of that has used it
-        SELECT a.nonce, '', true FROM book.attempt a WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL
-        GROUP BY a.nonce HAVING bool_and(coalesce(a.outcome = 'superseded', false))) u), '[]') AS used_nonces
+    SELECT o.id AS outgoing_id, o.kind, o.network, o.currency, o.amount, o.destination, o.wallet, o.fee_payer, o.status, o.nonce,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('nonce', a.nonce, 'txid', a.txid)) FROM book.attempt a
+        WHERE a.outgoing_id = o.id AND a.nonce IS NOT NULL AND a.outcome IN ('failed', 'cancelled')), '[]') AS used_nonces
     FROM book.outgoing o WHERE o.id = ANY (${[...outgoingIds]}::text[])`,
   );
   if (rows.length === 0) return [];

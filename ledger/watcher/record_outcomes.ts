@@ -150,7 +150,7 @@ function nonceEndsOf(findings: readonly OutcomeFinding[]): readonly NonceEnd[] {
       if (first === undefined || first.own.nonce === null) return [];
       const { own: { payer, nonce, txid: usedBy }, height, hash = "" } = first;
       const intents = together.map(({ own: { outgoingId }, ...end }) => ({ outgoingId, ...end }));
-      return [{ payer, nonce, usedBy, height, hash, foreignHand: false, intents }];
+      return [{ payer, nonce, usedBy, height, hash, foreignBytes: null, intents }];
     },
   );
 }

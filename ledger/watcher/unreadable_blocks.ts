@@ -87,7 +87,7 @@ export async function dropClosedAgain(sql: Sql, network: Network): Promise<void>
     WHERE u.network = ${network} AND u.view = 'again'
       AND NOT EXISTS (
         SELECT FROM hub.unknown_spend s JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
-        WHERE s.network = u.network AND s.height = u.height AND s.status IN ('open', 'listed', 'cold')
+        WHERE s.network = u.network AND s.height = u.height AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
           AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded')))
       AND NOT EXISTS (
         SELECT FROM book.late_outcome l WHERE l.network = u.network AND l.height = u.height)

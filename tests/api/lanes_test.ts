@@ -16,6 +16,7 @@ import { addWallet } from "../support/wallet_row.ts";
 const test = testNeeding(DATABASE);
 const HOT = addressOfEvent("aa".repeat(20));
 const DESTINATION = addressOfEvent("bb".repeat(20));
+const OTHER = "cc".repeat(20);
 /** A transaction of the hot key that the service did not sign, its block and its sender. */
 const STRANGE = `0x${"5a".repeat(32)}`;
 const HEIGHT = 50;
@@ -209,8 +210,9 @@ test("a transaction of another hand is adopted once nodes show it, and what had 
   const { sql } = api;
   const first = await withdraw(api, key, "r1");
   await sign(eth, first.outgoingId, 7, "0xa1");
-  const adopt = (txid: string, network = "ETH", by?: string) =>
-    eth.command("adopt", { network, txid, reason: "paid by hand" }, by);
+  const adopt = (txid: string, network = "ETH", by?: string, nonce = 7) =>
+    eth.command("adopt", { network, txid, nonce, reason: "paid by hand" }, by);
+  const look = () => eth.command("sender", { network: "ETH", txid: strange });
 
   const strange = STRANGE.toUpperCase().replace("0X", "0x");
   assertEquals((await adopt(strange)).status, 404, "it is on no list");
@@ -220,15 +222,32 @@ test("a transaction of another hand is adopted once nodes show it, and what had 
   assertEquals((await adopt(strange, "TRX")).status, 409, "its wallets number nothing");
   assertEquals((await adopt(strange, "BNB")).status, 503, "it is not configured");
   assertEquals((await adopt(strange)).status, 503, "no node shows it");
-  shows.sent = { eventFrom: "cc".repeat(20), nonce: 7 };
+  assertEquals((await look()).status, 503);
+  shows.sent = { eventFrom: OTHER, nonce: 7, bytes: "0x02" };
   assertEquals((await adopt(strange)).status, 503, "it is of another sender");
-  shows.sent = { eventFrom: eventAddress(HOT), nonce: 9 };
-  const later = await adopt(strange);
+  assertEquals((await look()).body, {
+    sender: addressOfEvent(OTHER),
+    isHotWallet: false,
+    nonce: 7,
+    promisedTo: [],
+  });
+  shows.sent = { eventFrom: eventAddress(HOT), nonce: 9, bytes: "0x02" };
+  const other = await adopt(strange);
+  assertEquals(other.status, 409);
+  assertStringIncludes(other.body.message, "Its number is 9");
+  const later = await adopt(strange, "ETH", undefined, 9);
   assertEquals(later.status, 409);
   assertStringIncludes(later.body.message, "earlier transactions");
   assertEquals((await eth.inFlight())[1].length, 1);
 
-  shows.sent = { eventFrom: eventAddress(HOT), nonce: 7 };
+  shows.sent = { eventFrom: eventAddress(HOT), nonce: 7, bytes: "0x02" };
+  assertEquals((await look()).body, {
+    sender: HOT,
+    isHotWallet: true,
+    nonce: 7,
+    promisedTo: [first.outgoingId],
+  });
+  assertEquals((await eth.inFlight())[1].length, 1, "a look changes nothing");
   const adopted = await adopt(strange);
   assertEquals([adopted.status, adopted.body], [200, { success: true, nonce: 7 }]);
   assertEquals((await adopt(strange)).status, 404, "it is decided");
@@ -240,4 +259,34 @@ test("a transaction of another hand is adopted once nodes show it, and what had 
     SELECT subject FROM hub.audit WHERE action = 'treasury.adopt' AND refused IS NULL`;
   assertEquals(audit.map(({ subject }) => subject), [STRANGE]);
   assert(again.attempts >= 1);
+});
+
+test("a listed transaction that another has signed is taken off the list, with a line in the audit", async () => {
+  const shows: { sent: SentBy | null } = { sent: null };
+  await using eth = await openEth(shows);
+  const { sql } = eth.api;
+  const hand = { txid: STRANGE, height: HEIGHT, blockTime: Date.now(), fee: amount("0.001") };
+  await recordForeignHands(sql, "ETH", HOT, [hand]);
+  const notOurs = (by?: string, network = "ETH") =>
+    eth.command("not-ours", { network, txid: STRANGE, reason: "a node lies" }, by);
+  const { body } = await eth.api.call("GET", "/api/admin/failover", { key: eth.admin });
+  assertEquals(
+    body.unknownSpends.map((one: { txid: string; status: string }) => [one.txid, one.status]),
+    [[STRANGE, "unproven"]],
+  );
+  assertEquals((await notOurs(eth.key)).status, 403);
+  assertEquals((await notOurs(undefined, "BNB")).status, 503, "it is not configured");
+  assertEquals((await notOurs()).status, 503, "no node shows its bytes, and its block has it");
+  shows.sent = { eventFrom: eventAddress(HOT), nonce: 7, bytes: "0x02" };
+  const ours = await notOurs();
+  assertEquals(ours.status, 409);
+  assertStringIncludes(ours.body.message, "adopt it");
+  shows.sent = { eventFrom: OTHER, nonce: 7, bytes: "0x02" };
+  const done = await notOurs();
+  assertEquals([done.status, done.body], [200, { success: true, sender: addressOfEvent(OTHER) }]);
+  const audit = await sql<{ subject: string; refused: string | null }[]>`
+    SELECT subject, refused FROM hub.audit WHERE action = 'treasury.not_ours' ORDER BY id`;
+  assertEquals(audit.map(({ refused }) => refused !== null), [true, true, false]);
+  const [row] = await sql`SELECT status, reason FROM hub.unknown_spend`;
+  assertEquals(row, { status: "not_ours", reason: "a node lies" });
 });

@@ -58,6 +58,7 @@ export function sweepSigner(
       wallet: indexOf(from),
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
     }));
     const faults = intents.map((intent) => builder.intentFault(intent));

@@ -163,6 +163,7 @@ export async function evmHarness(
         wallet: "hot",
         payer: "hot",
         status: "queued",
+        nonce: null,
         usedNonces: [],
       };
       const fault = builder.intentFault(intent) ?? builder.envelopeFault(envelope, Date.now());

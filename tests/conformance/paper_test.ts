@@ -35,7 +35,15 @@ function paperHarness(): Promise<ChainHarness> {
     const movements = payments.map((payment): Movement => ({ from: FAUCET, ...payment }));
     const txid = idOf(`paid by the faucet ${++paid}`);
     const nonce = ledger.nextBehind(FAUCET);
-    ledger.take({ txid, from: FAUCET, nonce, price: ledger.base, movements, fails: false });
+    ledger.take({
+      txid,
+      bytes: "",
+      from: FAUCET,
+      nonce,
+      price: ledger.base,
+      movements,
+      fails: false,
+    });
     return Promise.resolve(txid);
   };
   // others have used it before

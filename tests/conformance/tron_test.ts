@@ -141,6 +141,7 @@ async function tronHarness(): Promise<ChainHarness> {
         wallet: "hot",
         payer: "hot",
         status: "queued",
+        nonce: null,
         usedNonces: [],
       };
       const fault = builder.intentFault(intent) ?? builder.envelopeFault(envelope, Date.now());

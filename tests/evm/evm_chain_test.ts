@@ -94,6 +94,7 @@ rule("a payout is estimated, signed, sent, found, and its nonce used up", async 
   assertEquals(await life.lane.sent(signed.txid), {
     eventFrom: chain.eventAddress(hot.address),
     nonce: 0,
+    bytes: signed.bytes,
   });
   assertEquals(await life.lane.next(hot.address, "head"), 1);
   assertEquals(await life.lane.next(hot.address, "solid"), 0);

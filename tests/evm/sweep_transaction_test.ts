@@ -66,6 +66,7 @@ function intentOf(
     wallet,
     payer: "hot",
     status: "queued",
+    nonce: null,
     usedNonces: [],
   };
 }

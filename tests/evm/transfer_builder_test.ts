@@ -1,8 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import fc from "fast-check";
 import type { Envelope } from "../../chains/chain.ts";
-import { evmAddress } from "../../chains/evm/address.ts";
+import { addressOfPublicKey, evmAddress } from "../../chains/evm/address.ts";
 import { envelopeTerms } from "../../chains/evm/pay/envelope.ts";
 import { readTerms } from "../../chains/evm/pay/signed_terms.ts";
 import { createEvmTransferBuilder } from "../../chains/evm/pay/transfer_builder.ts";
@@ -17,6 +18,7 @@ const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const test = testNeeding({ env: true });
 const CHAIN_IDS = { ETH: 1, SEP: 11_155_111, BNB: 56, tBNB: 97 } as const;
 type EvmNetwork = keyof typeof CHAIN_IDS;
+const KEY = new Uint8Array(32).fill(7);
 const RECEIVER = "0x52908400098527886E0F7030069857D2E4169EE7";
 
 function builderOf(network: EvmNetwork, feeCap = "1000") {
@@ -40,6 +42,7 @@ function intentOf(over: Partial<Intent> & { readonly network: Network }): Intent
     wallet: "hot",
     payer: "hot",
     status: "queued",
+    nonce: null,
     usedNonces: [],
     ...over,
   };
@@ -189,4 +192,25 @@ Deno.test("an intent that the network cannot pay exactly, or to where nothing co
     bare.intentFault(intentOf({ network: "ETH", currency: "USDC" })),
     "USDC has no contract on ETH",
   );
+});
+
+Deno.test("a transfer of nothing has the gas of one and authorises nothing, and the most that it burns is told", () => {
+  const { ends } = builderOf("ETH");
+  if (ends.by !== "nonce") throw new Error("It counts no nonces");
+  const prices = { maxFeePerGas: 30_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
+  const plain = envelopeOf({ fields: envelopeTerms({ gas: 21_000, ...prices }) });
+  assertEquals(ends.cancelFault(plain), null);
+  assertEquals(ends.mostOf(plain), amountOf("0.00063"));
+  assertStringIncludes(ends.cancelFault(envelopeOf()) ?? "", "uses 21000 gas: 90000");
+  const authorize = envelopeOf({
+    fields: envelopeTerms({ gas: 21_000, ...prices, authorize: "0:1" }),
+  });
+  assertStringIncludes(ends.cancelFault(authorize) ?? "", "authorises nothing");
+  const key = { address: addressOfPublicKey(secp256k1.getPublicKey(KEY)), privateKey: KEY };
+  const { txid, bytes } = ends.cancel(plain, key);
+  assertEquals(ends.cancel(plain, key).bytes, bytes, "the same terms are the same bytes");
+  assertEquals(ends.signedBy(bytes), { txid, sender: key.address, nonce: 7 });
+  assertEquals(ends.signedBy(bytes.slice(0, -2)), null);
+  const other = builderOf("BNB").ends;
+  assertEquals(other.by === "nonce" ? other.signedBy(bytes) : "", null, "of another chain");
 });

@@ -6,7 +6,7 @@
 
 import { assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import type { Envelope } from "../../chains/chain.ts";
-import type { Ending, Intent, SignAnswer, SignRequest } from "../../chains/signer.ts";
+import type { Ending, Intent, SignAnswer, SignRequest, UsedNonce } from "../../chains/signer.ts";
 import { createSigner, type SignerOptions } from "../../chains/signer/create_signer.ts";
 import { PinnedNonces } from "../../chains/signer/pinned_nonces.ts";
 import { openSignedJournal } from "../../chains/signer/signed_journal.ts";
@@ -31,6 +31,7 @@ const PAYOUT: Omit<Intent, "outgoingId"> = {
   wallet: "hot",
   payer: "hot",
   status: "queued",
+  nonce: null,
   usedNonces: [],
 };
 const SWEEP: Omit<Intent, "outgoingId"> = {
@@ -42,6 +43,11 @@ const SWEEP: Omit<Intent, "outgoingId"> = {
 
 const NUMBERED: Ending = {
   by: "nonce",
+  cancelFault: ({ fields }) =>
+    fields.gas === undefined ? null : "it is none of a transfer of nothing",
+  mostOf: ({ fields }) => amount(String(fields.fee)),
+  // paper bytes name what real ones prove
+  signedBy: (bytes) => bytes === "" ? null : JSON.parse(bytes),
   cancel: ({ nonce, fields }, { address }) => ({
     txid: `cancel of ${address} ${nonce} at ${fields.fee}`,
     bytes: "{}",
@@ -53,8 +59,13 @@ const BY_HEIGHT: Ending = { by: "height", settlesMs: 150_000 };
 /** A signer on paper, its clock and what the database says of intents. */
 function open(ends: Ending, parts: Partial<SignerOptions> = {}) {
   const intents = new Map<string, Partial<Intent>>();
+  /** Nonces that the database tells to be used. */
+  const used: UsedNonce[] = [];
   const desk = { now: START, reads: 0 };
-  const spending = new SpendingLimits({ "USDT/ETH": { perDay: amount("100") } });
+  const spending = new SpendingLimits({
+    "USDT/ETH": { perDay: amount("100") },
+    "native/ETH": { perTransaction: amount("1"), perDay: amount("10") },
+  });
   const signer = createSigner({
     keys: {
       walletId: "wal_1",
@@ -70,6 +81,12 @@ function open(ends: Ending, parts: Partial<SignerOptions> = {}) {
           return changes === undefined ? [] : [{ ...PAYOUT, ...changes, outgoingId }];
         }));
       },
+      readUsed: (places) =>
+        Promise.resolve(
+          used.filter((one) =>
+            places.some(({ payer, nonce }) => payer === one.payer && nonce === one.nonce)
+          ),
+        ),
     },
     builders: [{
       network: "ETH",
@@ -89,13 +106,13 @@ function open(ends: Ending, parts: Partial<SignerOptions> = {}) {
   const ask = async (
     ids: readonly string[],
     nonce: number | null,
-    changes: Partial<SignRequest> & { readonly fee?: number } = {},
+    changes: Partial<SignRequest> & { readonly fee?: number; readonly gas?: number } = {},
   ): Promise<SignAnswer | undefined> => {
-    const { fee = 1, ...request } = changes;
+    const { fee = 1, gas, ...request } = changes;
     const end = nonce === null ? desk.now + 60_000 : null;
     const envelope: Envelope = {
       network: "ETH",
-      fields: { fee },
+      fields: { fee, ...(gas === undefined ? {} : { gas }) },
       diesAfter: end,
       nonce,
       expiresAt: end,
@@ -108,7 +125,7 @@ function open(ends: Ending, parts: Partial<SignerOptions> = {}) {
     }]);
     return answer;
   };
-  return { intents, desk, spending, signer, ask };
+  return { intents, used, desk, spending, signer, ask };
 }
 
 /** The transaction id of an answer. */
@@ -203,15 +220,139 @@ Deno.test("a nonce is cancelled whatever became of its intents, and its cancel l
   const { intents, ask, spending } = open(NUMBERED);
   intents.set("out_1", {});
   txidOf(await ask(["out_1"], 5));
-  intents.set("out_1", { status: "void" });
+  intents.set("out_1", { status: "void", nonce: 5 });
   const cancel = txidOf(await ask(["out_1"], 5, { purpose: "cancel" }));
   assertEquals(cancel, "cancel of own-hot 5 at 1");
-  assertEquals(spending.sums(START), { "USDT/ETH": "10" });
+  assertEquals(spending.sums(START), { "USDT/ETH": "10", "native/ETH": "1" });
   intents.set("out_1", { usedNonces: [{ nonce: 5, txid: cancel }] });
   txidOf(await ask(["out_1"], 6));
   // one that was promised and never signed
-  intents.set("out_2", { status: "void" });
+  intents.set("out_2", { status: "void", nonce: 7 });
   assertEquals(txidOf(await ask(["out_2"], 7, { purpose: "cancel" })), "cancel of own-hot 7 at 1");
+});
+
+/** Bytes on paper, of a transaction that the signer has not signed. */
+function foreign(txid: string, sender: string, nonce: number): string {
+  return JSON.stringify({ txid, sender, nonce });
+}
+
+Deno.test("a nonce that another hand is said to have used is free only by that transaction's own bytes", async () => {
+  const { intents, used, ask, spending } = open(NUMBERED);
+  intents.set("out_1", {});
+  txidOf(await ask(["out_1"], 5));
+  const place = { network: "ETH", payer: "hot", nonce: 5, txid: "foreign" } as const;
+  for (
+    const foreignBytes of [
+      null,
+      "",
+      foreign("another", "own-hot", 5),
+      foreign("foreign", "thief", 5),
+      foreign("foreign", "own-hot", 6),
+    ]
+  ) {
+    used.splice(0, 1, { ...place, foreignBytes });
+    assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "is not proven to be used");
+  }
+  used.splice(0, 1, { ...place, nonce: 4, foreignBytes: foreign("foreign", "own-hot", 4) });
+  assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not known to be used");
+  used.splice(0, 1, { ...place, foreignBytes: foreign("foreign", "own-hot", 5) });
+  txidOf(await ask(["out_1"], 6));
+  assertEquals(spending.sums(START), { "USDT/ETH": "20" }, "it is counted again");
+});
+
+Deno.test("a nonce that was cancelled for other intents lets those that were given it have another", async () => {
+  const { intents, used, ask } = open(NUMBERED);
+  // the database has lost that it was promised to the first one
+  intents.set("out_1", {}).set("out_2", { nonce: 5 });
+  txidOf(await ask(["out_1"], 5));
+  assertStringIncludes(refusalOf(await ask(["out_2"], 5)) ?? "", "given to other intents");
+  assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not known to be used");
+  const txid = txidOf(await ask(["out_2"], 5, { purpose: "cancel" }));
+  used.push({ network: "ETH", payer: "hot", nonce: 5, txid, foreignBytes: null });
+  txidOf(await ask(["out_1"], 6));
+});
+
+Deno.test("a nonce that an intent's own payment has used gives it no other one, whatever the database lost", async () => {
+  const { intents, used, ask } = open(NUMBERED);
+  intents.set("out_1", {});
+  const txid = txidOf(await ask(["out_1"], 5));
+  used.push({
+    network: "ETH",
+    payer: "hot",
+    nonce: 5,
+    txid,
+    foreignBytes: foreign(txid, "own-hot", 5),
+  });
+  assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", `may have paid it, by ${txid}`);
+});
+
+Deno.test("a cancel is signed for the nonce that is promised to its intents, as a transfer of nothing, until they are over", async () => {
+  const { intents, ask } = open(NUMBERED);
+  intents.set("out_1", {}).set("out_2", { nonce: 6 });
+  const cancel = { purpose: "cancel" } as const;
+  assertStringIncludes(
+    refusalOf(await ask(["out_1"], 5, cancel)) ?? "",
+    "is not promised to out_1",
+  );
+  assertStringIncludes(
+    refusalOf(await ask(["out_2"], 5, cancel)) ?? "",
+    "is not promised to out_2",
+  );
+  const costly = refusalOf(await ask(["out_2"], 6, { ...cancel, gas: 90_000 }));
+  assertStringIncludes(costly ?? "", "bad-envelope");
+  intents.set("out_2", { nonce: 6, status: "final" });
+  assertStringIncludes(refusalOf(await ask(["out_2"], 6, cancel)) ?? "", "its status is final");
+  intents.set("out_2", { nonce: 6, status: "signed" });
+  txidOf(await ask(["out_2"], 6, cancel));
+});
+
+Deno.test("the coin that cancels may burn counts in the day's cap, for each nonce that of the dearest one", async () => {
+  const { intents, ask, spending } = open(NUMBERED);
+  const cancel = (id: string, nonce: number, fee: number) => {
+    intents.set(id, { status: "void", nonce });
+    return ask([id], nonce, { purpose: "cancel", fee });
+  };
+  txidOf(await cancel("out_1", 5, 4));
+  txidOf(await cancel("out_1", 5, 4));
+  txidOf(await cancel("out_1", 5, 6));
+  assertEquals(spending.sums(START), { "native/ETH": "6" });
+  txidOf(await cancel("out_2", 6, 4));
+  assertEquals(spending.sums(START), { "native/ETH": "10" });
+  assertStringIncludes(refusalOf(await cancel("out_3", 7, 1)) ?? "", "over-limit");
+  assertStringIncludes(refusalOf(await cancel("out_1", 5, 7)) ?? "", "more than 10 per day");
+});
+
+Deno.test("the same terms are answered with the same transaction, so that a lost answer costs nothing", async () => {
+  const nonces = new PinnedNonces([], 1);
+  const { intents, ask, spending } = open(NUMBERED, { nonces });
+  intents.set("out_1", { nonce: 5 });
+  const first = txidOf(await ask(["out_1"], 5));
+  assertEquals(txidOf(await ask(["out_1"], 5)), first, "also where no further nonce has room");
+  assertEquals(spending.sums(START), { "USDT/ETH": "10" });
+});
+
+Deno.test("a signer tells the nonces that it gave, with all that it has signed with them", async () => {
+  const { intents, ask, signer } = open(NUMBERED);
+  intents.set("out_1", { nonce: 5 }).set("out_2", {});
+  const first = txidOf(await ask(["out_1"], 5));
+  const second = txidOf(await ask(["out_1"], 5, { fee: 2 }));
+  const cancel = txidOf(await ask(["out_1"], 5, { purpose: "cancel" }));
+  const told = await signer.live(["out_1", "out_2", "out_x"]);
+  assertEquals(
+    told.map(({ outgoingIds, signed: { txid }, numbered }) => [outgoingIds, txid, numbered]),
+    [first, second, cancel].map((txid) => [["out_1"], txid, {
+      payer: "hot" as const,
+      nonce: 5,
+      purpose: txid === cancel ? "cancel" as const : "pay" as const,
+    }]),
+  );
+});
+
+Deno.test("a signer that has lost what it signed replaces with the nonce that is promised, and with no other", async () => {
+  const { intents, ask } = open(NUMBERED);
+  intents.set("out_1", { status: "signed", nonce: 5 });
+  assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not-queued");
+  txidOf(await ask(["out_1"], 5));
 });
 
 Deno.test("each intent of a transaction counts against the caps", () => {
@@ -287,6 +428,7 @@ test("a signer that starts again remembers nonces, clocks and the lines of the f
     const first = open(NUMBERED, await parts());
     first.intents.set("out_1", {});
     txidOf(await first.ask(["out_1"], 5));
+    first.intents.set("out_1", { nonce: 5 });
     const cancel = txidOf(await first.ask(["out_1"], 5, { purpose: "cancel" }));
     const next = open(NUMBERED, await parts());
     next.intents.set("out_1", {}).set("out_2", {});

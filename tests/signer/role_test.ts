@@ -4,6 +4,7 @@ import { readSignerRoles } from "../../ledger/database/read_installation.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import { readIntents } from "../../ledger/treasury/signing.ts";
+import { readUsedNonces } from "../../ledger/treasury/used_nonces.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -39,6 +40,12 @@ test("with its grants the signer reads intents and addresses, and can do nothing
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
     SELECT 'out_' || n, 'mer_1', 'payout', 'wd_' || n, 'TRX', 'USDT', 1, 'T' || n, 'queued', now(), now()
     FROM generate_series(2, 3) n`;
+  await sql`
+    INSERT INTO hub.wallet (network, wallet_id, hot_wallet, fingerprint, first_nonce)
+    VALUES ('ETH', 'wal_1', 'hot', ${"0".repeat(64)}, 7)`;
+  await sql`
+    INSERT INTO book.lane_nonce (network, payer, nonce, intents, used_by, height, foreign_hand, foreign_bytes)
+    VALUES ('ETH', 'hot', 7, '{}', '0xother', 1, true, '0x02')`;
   await using role = await signerRole(sql, database.url);
   // privileges granted by hand are taken away again
   await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA book, hub TO ${role.name}`);
@@ -59,7 +66,15 @@ test("with its grants the signer reads intents and addresses, and can do nothing
       wallet: "hot",
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
+    }]);
+    assertEquals(await readUsedNonces(own, [{ network: "ETH", payer: "hot", nonce: 7 }]), [{
+      network: "ETH",
+      payer: "hot",
+      nonce: 7,
+      txid: "0xother",
+      foreignBytes: "0x02",
     }]);
     const closed = (await readIntents(own, ["out_1", "out_2", "out_3"]))
       .filter(({ isDestinationClosed }) => isDestinationClosed)

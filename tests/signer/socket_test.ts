@@ -61,6 +61,7 @@ class Desk implements AsyncDisposable {
         Promise.resolve(outgoingIds.map((outgoingId) => ({
           outgoingIds: [outgoingId],
           signed: { txid: `tx-${outgoingId}`, bytes: "{}", expiresAt: 7 },
+          numbered: null,
         }))),
       sign: async (asked) => {
         this.asked++;

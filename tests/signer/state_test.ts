@@ -25,6 +25,7 @@ const PAYOUT: Intent = {
   wallet: "hot",
   payer: "hot",
   status: "queued",
+  nonce: null,
   usedNonces: [],
 };
 
@@ -94,6 +95,7 @@ test("no signature leaves before it is durably counted, not even at the second a
     },
     intents: {
       read: (ids) => Promise.resolve(ids.map((outgoingId) => ({ ...PAYOUT, outgoingId }))),
+      readUsed: () => Promise.resolve([]),
     },
     builders: [{
       network: "TRX",

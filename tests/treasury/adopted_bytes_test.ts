@@ -236,6 +236,7 @@ test("odd bytes that a signer remembers keep no others from being adopted, nor t
         bytes: bytesOf[outgoingId] ?? "{}",
         expiresAt: Date.now() + 30_000,
       },
+      numbered: null,
     })));
   await new HistoryHold({ sql, chain, signer: { ...paperSigner(), live } }).poll();
   const rows = await sql<{ id: string; status: string }[]>`

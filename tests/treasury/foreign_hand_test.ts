@@ -1,25 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
-import { adoptHand } from "../../actors/treasury/adopt_hand.ts";
-import { Lanes } from "../../actors/treasury/lanes.ts";
-import { signQueued } from "../../actors/treasury/sign_queued.ts";
-import { CurrencyHolds } from "../../actors/treasury/waits.ts";
-import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
+import { adoptHand, disown, showHand } from "../../actors/treasury/adopt_hand.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { readFailoverTroubles, readSigningStop } from "../../ledger/failover/holds.ts";
 import { askToCancel } from "../../ledger/lanes/cancel.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import type { Network } from "../../ledger/money/pair.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
-import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
-import { CountingChain } from "../properties/support/counting_chain.ts";
-import { countingSigner } from "../properties/support/counting_signer.ts";
-import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { nodeOf } from "../support/node_of.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { LANE_NETWORK as NETWORK, openLane } from "./support/test_lane.ts";
 
 const test = testNeeding(DATABASE);
-const NETWORK: Network = "ETH";
 const AUDIT = {
   id: "aud_1",
   merchantId: null,
@@ -30,79 +20,6 @@ const AUDIT = {
   after: null,
   requestId: "req_1",
 };
-
-/** A lane whose chain takes everything, and the parts that look after it. */
-async function openLane(sql: Sql) {
-  const chain = new CountingChain(NETWORK, 7, () => 0.9);
-  chain.isCalm = true;
-  const { port } = chain;
-  const { life } = port.capabilities;
-  if (life.kind !== "nonce") throw new Error("Cannot open a lane of a chain that counts none");
-  await sql`
-    INSERT INTO hub.wallet (network, wallet_id, hot_wallet, fingerprint)
-    VALUES (${NETWORK}, 'wal_test', 'hot-wallet', ${"0".repeat(64)})`;
-  const merchantId = await addMerchant(sql);
-  const signer = countingSigner(sql, NETWORK);
-  const send = async (bytes: readonly string[]) => {
-    for (const one of bytes) await port.broadcast({ txid: "", bytes: one, expiresAt: null });
-  };
-  const lanes = new Lanes(port, life.lane, {
-    sql,
-    signer,
-    node: "node",
-    leaseMs: 60_000,
-    resendMs: 0,
-    monotonic: () => performance.now(),
-    send: (transactions) => send(transactions.map(({ bytes }) => bytes)),
-  });
-  const scan = async () => {
-    for (;;) {
-      const cursor = await readCursor(sql, NETWORK, "solid");
-      const height = (cursor?.height ?? 0) + 1;
-      if (height > chain.solidHeight) return;
-      const block = chain.block(height);
-      if (cursor !== null) await recordBlocks(sql, port, [block], "solid");
-      const place = { ...block, previousTime: block.time - 1, previousTick: block.tick - 1 };
-      await moveCursor(sql, NETWORK, "solid", cursor, place, 1);
-    }
-  };
-  await scan();
-  return {
-    chain,
-    lanes,
-    scan,
-    /** A payout that waits. */
-    async addPayout(id: string) {
-      const to = `customer-${id}`;
-      chain.intended.set(id, { from: "hot-wallet", to, amount: amountOf("5"), reverts: false });
-      await sql`
-        INSERT INTO book.outgoing
-          (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
-        VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, ${NETWORK}, 'USDT', 5, ${to}, 'queued', now(), now())`;
-    },
-    /** A turn of the treasury. @returns how many transactions it has signed for the first time */
-    async turn() {
-      await lanes.poll(await readCursor(sql, NETWORK, "solid"));
-      const room = lanes.room("hot");
-      if (room === 0) return 0;
-      const leftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set<never>() };
-      const deps = nodeOf(sql, port, { signer });
-      const { transactions } = await signQueued(port, deps, room, "merchants", leftAlone, lanes);
-      await send(transactions.map(({ bytes }) => bytes));
-      return transactions.length;
-    },
-    /** Makes blocks until what they hold is solid, and reads them. */
-    async settle() {
-      for (let n = 0; n < 5; n++) chain.mine();
-      await scan();
-    },
-    async states() {
-      const rows = await sql<{ id: string; status: string; nonce: number | null }[]>`
-        SELECT id, status, nonce::int FROM book.outgoing ORDER BY id`;
-      return rows.map(({ id, status, nonce }) => `${id} ${status} ${nonce}`);
-    },
-  };
-}
 
 test("a transaction of the hot key that the books do not know stops signing until it is adopted, then each is paid once", async () => {
   await using database = await testDatabase();
@@ -119,12 +36,20 @@ test("a transaction of the hot key that the books do not know stops signing unti
   assertEquals(await lane.states(), ["o1 signed 7", "o2 queued null"]);
 
   const deps = { sql, chain: lane.chain.port, stopped: null };
-  const wrong = await adoptHand(deps, NETWORK, "0xnone", "ours", AUDIT, 5_000);
-  assertEquals(wrong, { kind: "refused", why: "decided" });
-  const adopted = await adoptHand(deps, NETWORK, "0xother", "ours", AUDIT, 5_000);
-  assertEquals(adopted, { kind: "adopted", nonce: 7, notified: [] });
-  const again = await adoptHand(deps, NETWORK, "0xother", "ours", { ...AUDIT, id: "aud_2" }, 5_000);
-  assertEquals(again, { kind: "refused", why: "decided" });
+  const adopt = (txid: string, nonce: number, id = "aud_1") =>
+    adoptHand(deps, NETWORK, { txid, nonce, reason: "ours" }, { ...AUDIT, id }, 5_000);
+  assertEquals(await adopt("0xnone", 7), { kind: "refused", why: "decided" });
+  assertEquals(await showHand(deps, NETWORK, "0xother", 5_000), {
+    kind: "shown",
+    sender: "hot-wallet",
+    nonce: 7,
+    isHotWallet: true,
+    promisedTo: ["o1"],
+  });
+  assertEquals(await adopt("0xother", 8), { kind: "other_nonce", nonce: 7 });
+  assertEquals(await lane.states(), ["o1 signed 7", "o2 queued null"], "nothing was changed");
+  assertEquals(await adopt("0xother", 7), { kind: "adopted", nonce: 7, notified: [] });
+  assertEquals(await adopt("0xother", 7, "aud_2"), { kind: "refused", why: "decided" });
   const [outcome] = await sql`
     SELECT outcome, evidence->>'by' AS by, (SELECT count(*)::int FROM hub.audit) AS audits FROM book.attempt`;
   assertEquals(outcome, { outcome: "superseded", by: "0xother", audits: 1 });
@@ -138,6 +63,99 @@ test("a transaction of the hot key that the books do not know stops signing unti
   assertEquals(paid, ["o1", "o2"]);
 });
 
+/** Statuses of the transactions that were listed, with the reasons of what is over. */
+async function listed(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql<{ text: string }[]>`
+    SELECT concat_ws(' ', txid, status, reason) AS text FROM hub.unknown_spend ORDER BY txid`;
+  return rows.map(({ text }) => text);
+}
+
+test("a node's word that the hot wallet has sent a transaction stops nothing, and its signature ends the lie", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  lane.chain.claim("0xlie");
+  lane.chain.signatures.set("0xlie", { eventFrom: "thief", nonce: 99 });
+  await lane.scan();
+  await lane.settle();
+  assertEquals(await listed(sql), ["0xlie not_ours signed by thief"]);
+  await lane.addPayout("o1");
+  assertEquals([await readSigningStop(sql, NETWORK), await lane.turn()], [null, 1]);
+});
+
+test("a claim that cannot be proven yet is looked at again, ever more seldom, and stops nothing meanwhile", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  lane.chain.claim("0xsecret");
+  lane.chain.signatures.set("0xsecret", null);
+  await lane.settle();
+  assertEquals(await listed(sql), ["0xsecret unproven"]);
+  assertEquals(
+    (await readFailoverTroubles(sql)).map(({ openSpends, unproven }) => [openSpends, unproven]),
+    [[0, 1]],
+  );
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  const asked = lane.chain.asked;
+  await lane.prove();
+  assertEquals(lane.chain.asked, asked, "it rests");
+  lane.clock.now += 4_000;
+  await lane.prove();
+  lane.clock.now += 4_000;
+  await lane.prove();
+  assertEquals(lane.chain.asked, asked + 1, "twice as long");
+  lane.chain.signatures.set("0xsecret", { eventFrom: "hot-wallet", nonce: 7 });
+  lane.clock.now += 10 * 60_000;
+  await lane.prove();
+  assertEquals(await listed(sql), ["0xsecret open"]);
+  assert(await readSigningStop(sql, NETWORK) !== null);
+});
+
+test("an administrator takes a listed transaction off that is another's or in no block, never one of the hot wallet", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const notOurs = (txid: string, id = "aud_1") =>
+    disown(deps, NETWORK, txid, "not ours", { ...AUDIT, id }, 5_000);
+  lane.chain.strange("0xours");
+  lane.chain.claim("0xunread");
+  lane.chain.signatures.set("0xunread", null);
+  await lane.settle();
+  assertEquals(await notOurs("0xours"), { kind: "ours" });
+  assertEquals(await notOurs("0xunread"), { kind: "unread" }, "its block has it");
+  assertEquals(await notOurs("0xnone"), { kind: "refused", why: "decided" });
+  // honest nodes have the block without it
+  lane.chain.hidden.add("0xunread");
+  assertEquals(await notOurs("0xunread"), { kind: "disowned", sender: null });
+  assertEquals(await notOurs("0xunread", "aud_2"), { kind: "refused", why: "decided" });
+  lane.chain.claim("0xother");
+  lane.chain.signatures.set("0xother", null);
+  await lane.settle();
+  lane.chain.signatures.set("0xother", { eventFrom: "thief", nonce: 1 });
+  const adoption = { txid: "0xother", nonce: 1, reason: "ours" };
+  const adopted = await adoptHand(deps, NETWORK, adoption, { ...AUDIT, id: "aud_3" }, 5_000);
+  assertEquals(adopted.kind, "in_doubt");
+  assertEquals(await notOurs("0xother", "aud_3"), { kind: "disowned", sender: "thief" });
+  assertEquals(await listed(sql), [
+    "0xother not_ours not ours",
+    "0xours open",
+    "0xunread not_ours not ours",
+  ]);
+  const audits = await sql`SELECT subject, actor FROM hub.audit WHERE action = 'treasury.adopt'`;
+  assertEquals(audits.length, 2);
+  // what was wrongly taken off is adopted by its proof
+  lane.chain.hidden.delete("0xunread");
+  lane.chain.signatures.set("0xunread", { eventFrom: "hot-wallet", nonce: 8 });
+  const adopt = async (txid: string, nonce: number, id: string) => {
+    const adoption = { txid, nonce, reason: "ours after all" };
+    return (await adoptHand(deps, NETWORK, adoption, { ...AUDIT, id }, 5_000)).kind;
+  };
+  assertEquals(await adopt("0xours", 7, "aud_4"), "adopted");
+  assertEquals(await adopt("0xunread", 8, "aud_5"), "adopted");
+});
+
 test("transactions behind the books' last nonce are adopted in their order, and the lane goes on behind them", async () => {
   await using database = await testDatabase();
   const { sql } = database;
@@ -147,11 +165,11 @@ test("transactions behind the books' last nonce are adopted in their order, and 
   lane.chain.strange("0xsecond");
   await lane.settle();
   const deps = { sql, chain: lane.chain.port, stopped: null };
-  const adopt = (txid: string, id: string) =>
-    adoptHand(deps, NETWORK, txid, "ours", { ...AUDIT, id }, 5_000);
-  assertEquals(await adopt("0xsecond", "aud_1"), { kind: "refused", why: "later" });
-  assertEquals((await adopt("0xfirst", "aud_1")).kind, "adopted");
-  assertEquals((await adopt("0xsecond", "aud_2")).kind, "adopted");
+  const adopt = (txid: string, nonce: number, id: string) =>
+    adoptHand(deps, NETWORK, { txid, nonce, reason: "ours" }, { ...AUDIT, id }, 5_000);
+  assertEquals(await adopt("0xsecond", 8, "aud_1"), { kind: "refused", why: "later" });
+  assertEquals((await adopt("0xfirst", 7, "aud_1")).kind, "adopted");
+  assertEquals((await adopt("0xsecond", 8, "aud_2")).kind, "adopted");
   await lane.addPayout("o1");
   assertEquals(await lane.turn(), 1);
   await lane.settle();

@@ -245,11 +245,18 @@ const BROKEN: Readonly<Record<string, Broken>> = {
   ],
   "a stranger's hand that is our own": ["another transaction than its own", async (sql) => {
     await signO1(sql);
-    await sql`UPDATE book.lane_nonce SET used_by = 'a1', height = 100, foreign_hand = true WHERE nonce = 7`;
+    await sql`
+      UPDATE book.lane_nonce SET used_by = 'a1', height = 100, foreign_hand = true, foreign_bytes = '0x02' WHERE nonce = 7`;
   }],
   "a stranger's hand on a nonce that is open": [
     "lane_nonce_check",
-    (sql) => sql`UPDATE book.lane_nonce SET foreign_hand = true WHERE nonce = 7`,
+    (sql) =>
+      sql`UPDATE book.lane_nonce SET foreign_hand = true, foreign_bytes = '0x02' WHERE nonce = 7`,
+  ],
+  "a stranger's hand without its bytes": [
+    "lane_nonce_foreign_is_proven",
+    (sql) =>
+      sql`UPDATE book.lane_nonce SET used_by = 'x', height = 100, foreign_hand = true WHERE nonce = 7`,
   ],
   "a nonce used while another attempt of it lives on": [LIVES_ON, async (sql) => {
     await signO1(sql);
@@ -274,7 +281,43 @@ const BROKEN: Readonly<Record<string, Broken>> = {
           (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, status)
         VALUES ('ETH', 'x', -1, 1, now(), 'hot', '0xhot', '', 'native', 1, 'open')`,
   ],
+  "a transfer that left a wallet, called unproven": [
+    "unknown_spend_status_check",
+    (sql) => list(sql, 0, "unproven"),
+  ],
+  "a stranger's transaction that is not ours, without a reason": [
+    "unknown_spend_check4",
+    async (sql) => {
+      await list(sql, -1, "unproven");
+      await sql`UPDATE hub.unknown_spend SET status = 'not_ours', decided_at = now(), reason = ' '`;
+    },
+  ],
+  "a stranger's transaction that is not ours, opened without a proof": [
+    "decided once",
+    async (sql) => {
+      await list(sql, -1, "unproven");
+      await sql`UPDATE hub.unknown_spend SET status = 'not_ours', decided_at = now(), reason = 'of another'`;
+      await sql`UPDATE hub.unknown_spend SET status = 'open', decided_at = NULL`;
+    },
+  ],
+  "a stranger's transaction that was proven, called unproven": [
+    "decided once",
+    async (sql) => {
+      await list(sql, -1, "open");
+      await sql`UPDATE hub.unknown_spend SET status = 'unproven'`;
+    },
+  ],
 };
+
+/** Lists a transaction of the hot wallet, or a transfer of it. */
+async function list(sql: AnySql, logIndex: number, status: string): Promise<void> {
+  await sql`
+    INSERT INTO hub.unknown_spend
+      (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, status)
+    VALUES ('ETH', 'x', ${logIndex}, 1, now(), 'hot', '0xhot', '', 'native', ${
+    logIndex + 1
+  }, ${status})`;
+}
 
 /** Ends every transaction of these tests, so that they share a database. */
 class Undone extends Error {}

@@ -57,7 +57,7 @@ Deno.test("metrics wait for no database that does not answer, and ask it once", 
   let now = 0;
   let reads = 0;
   let answer: Promise<DatabaseFigures> = Promise.resolve({
-    troubles: [{ network: "TRX", openSpends: 2, isHeld: true }],
+    troubles: [{ network: "TRX", openSpends: 2, unproven: 1, isHeld: true }],
     again: [],
     backlog: null,
   });

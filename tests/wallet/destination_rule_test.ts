@@ -25,6 +25,7 @@ const PAYOUT: Intent = {
   wallet: "hot",
   payer: "hot",
   status: "queued",
+  nonce: null,
   usedNonces: [],
 };
 const SWEEP: Partial<Intent> = { kind: "sweep", wallet: 3, destination: "own-hot" };

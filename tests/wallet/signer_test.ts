@@ -61,6 +61,10 @@ class Intents implements IntentSource {
     return Promise.resolve(ids.flatMap((id) => this.rows.get(id) ?? []));
   }
 
+  readUsed() {
+    return Promise.resolve([]);
+  }
+
   put(outgoingId: string, changes: Partial<Intent> = {}): string {
     this.rows.set(outgoingId, {
       outgoingId,
@@ -74,6 +78,7 @@ class Intents implements IntentSource {
       wallet: "hot",
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
       ...changes,
     });
@@ -383,7 +388,12 @@ Deno.test("limits bind one transaction and the sum of a day, and only their own 
 });
 
 Deno.test("an intent source that fails fails the batch; nothing was signed", async () => {
-  const { signer } = setUp({ intents: { read: () => Promise.reject(new Error("no database")) } });
+  const { signer } = setUp({
+    intents: {
+      read: () => Promise.reject(new Error("no database")),
+      readUsed: () => Promise.resolve([]),
+    },
+  });
   const requests = [requestOf("out_1", envelope())];
   await assertRejects(() => signer.sign(requests), Error, "no database");
 });

@@ -21,6 +21,7 @@ const intent: Intent = {
   wallet: "hot",
   payer: "hot",
   status: "queued",
+  nonce: null,
   usedNonces: [],
 };
 

@@ -65,10 +65,19 @@ export const TREASURY_VERBS: readonly AdminVerb[] = [
       ),
   ),
   verb(
-    "treasury adopt <network> <txid> [--reason TEXT]",
-    "says that a transaction of the hot wallet which the service did not sign is in order; signing goes on",
+    "treasury adopt <network> <txid> [--nonce N] [--reason TEXT]",
+    "says that a transaction of the hot wallet which the service did not sign is in order; signing goes on. " +
+      "Without --nonce it shows what would be adopted and changes nothing",
+    ({ client }, [network, txid], { nonce, reason }) =>
+      nonce === undefined
+        ? client.post("/api/admin/treasury/sender", { network, txid })
+        : client.post("/api/admin/treasury/adopt", { network, txid, nonce: Number(nonce), reason }),
+  ),
+  verb(
+    "treasury not-ours <network> <txid> [--reason TEXT]",
+    "takes a transaction off the list that the hot wallet has not sent, as its signature or its block shows",
     ({ client }, [network, txid], { reason }) =>
-      client.post("/api/admin/treasury/adopt", { network, txid, reason }),
+      client.post("/api/admin/treasury/not-ours", { network, txid, reason }),
   ),
   verb(
     "treasury cancel <withdrawal-id> [--reason TEXT]",

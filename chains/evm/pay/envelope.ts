@@ -13,6 +13,8 @@ import type { FeeEstimate } from "../../fees.ts";
 
 /** ETH and BNB have 18 decimals; their smallest unit is the wei. */
 export const COIN_DECIMALS = 18;
+/** Gas of a transfer of coin to an address without code (Ethereum yellow paper, appendix G). */
+export const PLAIN_GAS = 21_000n;
 
 /** Wei as an amount of coin. */
 export function weiAmount(wei: bigint): Amount {

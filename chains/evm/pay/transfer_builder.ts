@@ -17,7 +17,14 @@ import type { TokenContracts } from "../../profiles.ts";
 import type { Intent, SigningKey, TransferBuilder } from "../../signer.ts";
 import { evmAddress } from "../address.ts";
 import { contractEntries, transferData } from "../token_contracts.ts";
-import { authorizedPlaces, COIN_DECIMALS, envelopeFieldsSchema } from "./envelope.ts";
+import { signedBy } from "../signed_by.ts";
+import {
+  authorizedPlaces,
+  COIN_DECIMALS,
+  envelopeFieldsSchema,
+  PLAIN_GAS,
+  weiAmount,
+} from "./envelope.ts";
 import { delegateOf, sweepData } from "./sweep_delegate.ts";
 import { type Authorization, signTransaction } from "./transfer_transaction.ts";
 
@@ -131,8 +138,27 @@ export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): Tr
     network,
     ends: {
       by: "nonce",
+      cancelFault: ({ fields }) => {
+        const { gas, authorize } = envelopeFieldsSchema.parse(fields);
+        if (authorize !== undefined) return "a transfer of nothing authorises nothing";
+        return BigInt(gas) === PLAIN_GAS
+          ? null
+          : `a transfer of nothing uses ${PLAIN_GAS} gas: ${gas}`;
+      },
       cancel: (envelope, key) =>
         signCall({ to: key.address, value: 0n, data: "0x" }, envelope, key),
+      mostOf: ({ fields }) => {
+        const { gas, maxFeePerGas } = envelopeFieldsSchema.parse(fields);
+        return weiAmount(BigInt(gas) * maxFeePerGas);
+      },
+      signedBy: (bytes) => {
+        try {
+          return signedBy(bytes, chainId);
+        } catch (error) {
+          if (error instanceof RangeError) return null;
+          throw error;
+        }
+      },
     },
     envelopeFault: (envelope) => envelopeFault(mostWei, envelope),
     intentFault({ kind, currency, amount, destination, wallet, payer }) {

@@ -17,9 +17,6 @@ import { type EvmSource, quantityOf, rpc } from "./source.ts";
 const LIMIT_NUMERATOR = 12n;
 const LIMIT_DENOMINATOR = 10n;
 
-/** Gas of a transfer of coin to an address without code (Ethereum yellow paper, appendix G). */
-export const PLAIN_GAS = 21_000n;
-
 /** Content of a transaction that moves one thing. */
 export interface Call {
   readonly from: string;

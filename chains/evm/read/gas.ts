@@ -6,7 +6,8 @@
 
 import { add, type Amount, ZERO } from "../../../ledger/money/amount.ts";
 import type { GasPort, Movement, SweepCosts } from "../../fees.ts";
-import { callOf, estimateGas, PLAIN_GAS } from "./estimate_fee.ts";
+import { PLAIN_GAS } from "../pay/envelope.ts";
+import { callOf, estimateGas } from "./estimate_fee.ts";
 import { pricedWithin, readGasPrices } from "./fee_market.ts";
 import { readBalance, type TokenContract } from "./read_balance.ts";
 import type { EvmSource } from "./source.ts";

@@ -14,10 +14,13 @@ import {
 } from "../../chain.ts";
 import type { SentBy } from "../../lane.ts";
 import type { ChainNode } from "../../nodes/node.ts";
+import { CallFailed, NotServed } from "../../nodes/node_failures.ts";
 import { eventAddress } from "../address.ts";
-import { hashSchema, headOrNothingSchema, wholeSchema } from "./answers.ts";
+import { signedBy } from "../signed_by.ts";
+import { bytesSchema, hashSchema, headOrNothingSchema, wholeSchema } from "./answers.ts";
 import { completeBlock } from "./read_range.ts";
 import { type EvmSource, headCall, requireHeight, rpc } from "./source.ts";
+import { bytesOfFields } from "./transaction_bytes.ts";
 
 /** 64 hexadecimal digits, with the prefix or, as some tools write them, without. */
 const TRANSACTION_ID = /^(?:0x)?([0-9a-f]{64})$/i;
@@ -30,11 +33,9 @@ export function evmTransactionId(text: string): string | null {
 
 /** Place of a transaction in a block, or null where it is in none. */
 const placeSchema = z.object({ transactionHash: hashSchema, blockNumber: wholeSchema }).nullable();
-/** A transaction that a node knows; in no block it has the block's hash null. */
-const knownSchema = z.object({
+/** A transaction that a node knows, with all its fields; in no block it has the block's hash null. */
+const knownSchema = z.looseObject({
   hash: hashSchema,
-  from: z.string(),
-  nonce: wholeSchema,
   blockHash: hashSchema.nullish(),
 }).nullable();
 
@@ -123,13 +124,18 @@ function requireOwn(found: string, txid: string, node: ChainNode): void {
   );
 }
 
+/** The nodes of a network with the number of its chain. */
+export interface NumberedSource extends EvmSource {
+  readonly chainId: number;
+}
+
 /**
  * Sender and nonce of a transaction that is in a block; see `LanePort.sent`.
  *
- * @throws {ChainUnavailable} when no node can be read
+ * @throws {ChainUnavailable} when no node can be read, or none shows the bytes that prove it
  */
 export async function readSender(
-  { pool }: EvmSource,
+  { pool, chainId }: NumberedSource,
   text: string,
   signal?: AbortSignal,
   checkpoint?: Checkpoint,
@@ -139,6 +145,39 @@ export async function readSender(
   return await pool.read(async (node, bound) => {
     const known = await knownTransaction(node, txid, bound);
     if (known === null || known.blockHash === null || known.blockHash === undefined) return null;
-    return { eventFrom: eventAddress(known.from), nonce: known.nonce };
+    // the fields are there already; a node may show them so that they make no transaction
+    const proven = provenBy(bytesOfFields(known), txid, chainId) ??
+      provenBy(await rawBytes(node, txid, bound), txid, chainId);
+    if (proven !== null) return proven;
+    throw new CallFailed(
+      "malformed",
+      `Cannot prove who sent ${txid} as the node shows no bytes of it: ${node.label}`,
+      `bytes of ${txid}`,
+      true,
+    );
   }, { signal, checkpoint, isEnough: (found) => found !== null });
+}
+
+/** The bytes of a transaction as the node has kept them; null where it does not serve that, or has none. */
+async function rawBytes(node: ChainNode, txid: string, signal: AbortSignal) {
+  const call = { method: "eth_getRawTransactionByHash", params: [txid] };
+  try {
+    return await rpc.ask(node, call, bytesSchema.nullable(), signal);
+  } catch (error) {
+    if (error instanceof NotServed) return null;
+    throw error;
+  }
+}
+
+/** Sender and nonce of a transaction by its bytes; null: they are not its own, or not of this chain. */
+function provenBy(bytes: string | null, txid: string, chainId: number): SentBy | null {
+  if (bytes === null) return null;
+  const own = bytes.toLowerCase();
+  try {
+    const { sender, nonce, ...found } = signedBy(own, chainId);
+    return found.txid === txid ? { eventFrom: eventAddress(sender), nonce, bytes: own } : null;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }

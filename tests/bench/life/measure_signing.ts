@@ -32,7 +32,10 @@ export async function measureSigning(count: number): Promise<number> {
   const intents = new Map<string, Intent>();
   const signer = createSigner({
     keys: { walletId: "bench", key: () => hot, address: () => hot.address, lock: () => {} },
-    intents: { read: (ids) => Promise.resolve(ids.flatMap((id) => intents.get(id) ?? [])) },
+    intents: {
+      read: (ids) => Promise.resolve(ids.flatMap((id) => intents.get(id) ?? [])),
+      readUsed: () => Promise.resolve([]),
+    },
     builders: [createTronTransferBuilder({
       network: "TRX",
       contracts: { USDT },
@@ -78,6 +81,7 @@ export async function measureSigning(count: number): Promise<number> {
       wallet: "hot",
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
     });
   }

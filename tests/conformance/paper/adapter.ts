@@ -174,7 +174,9 @@ function paperLane(
     },
     sent: async (wanted) => {
       const found = ledger.transactions("head").find(({ txid }) => txid === wanted);
-      const by = found === undefined ? null : { eventFrom: found.from, nonce: found.nonce };
+      const by = found === undefined
+        ? null
+        : { eventFrom: found.from, nonce: found.nonce, bytes: found.bytes };
       return await Promise.resolve(by);
     },
     asks: async () => await Promise.resolve(ask()),

@@ -52,7 +52,7 @@ export function offer(
     "fails-on-chain",
   );
   const fails = trouble === "fails-on-chain";
-  if (trouble !== "forgotten") ledger.take({ ...transaction, txid, fails });
+  if (trouble !== "forgotten") ledger.take({ ...transaction, txid, bytes, fails });
   return trouble === null || trouble === "forgotten" || fails
     ? { category: "accepted", retryable: true }
     : unclear(trouble);

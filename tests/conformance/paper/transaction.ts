@@ -19,6 +19,8 @@ export interface PaperTransaction {
 /** A transaction that was taken, with what is to become of it. */
 export interface Taken extends PaperTransaction {
   readonly txid: string;
+  /** As they were signed. */
+  readonly bytes: string;
   /** True: it moves nothing whatever it says. */
   readonly fails: boolean;
 }

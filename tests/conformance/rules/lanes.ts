@@ -40,7 +40,11 @@ export function laneRules(rule: Rule, { life }: Kind): void {
       assertEquals(await lane.next(chain.hotWallet, "head"), first + 1);
       assertEquals(await lane.next(chain.hotWallet, "solid"), first);
       const eventFrom = chain.eventAddress(chain.hotWallet);
-      assertEquals(await lane.sent(signed.txid), { eventFrom, nonce: first });
+      assertEquals(await lane.sent(signed.txid), {
+        eventFrom,
+        nonce: first,
+        bytes: signed.bytes,
+      });
       await harness.mine(ENOUGH);
       const checkpoint = await chain.solid();
       assertEquals(await lane.next(chain.hotWallet, "solid", undefined, checkpoint), first + 1);

@@ -137,6 +137,7 @@ export async function startRig(...options: readonly string[]): Promise<Rig> {
       wallet: kind === "payout" ? "hot" : indexOf(from),
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
     }));
     for (const intent of intents) {

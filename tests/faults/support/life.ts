@@ -1,5 +1,5 @@
 import type { Chain } from "../../../chains/chain.ts";
-import type { TransferBuilder } from "../../../chains/signer.ts";
+import type { IntentSource, TransferBuilder } from "../../../chains/signer.ts";
 import type { OpenChain } from "../../../chains/family.ts";
 import type { KeySource } from "../../../chains/wallet/unlock_wallet.ts";
 import { Engine } from "../../../actors/engine.ts";
@@ -9,6 +9,7 @@ import { Webhooks } from "../../../actors/webhook/webhooks.ts";
 import { connect } from "../../../ledger/database/connect.ts";
 import { createOutbox } from "../../../ledger/outbox/outbox.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { createSender, type Sender } from "../../../webhooks/sender.ts";
 import { openSwallowingProxy } from "../../support/swallowing_proxy.ts";
@@ -91,7 +92,10 @@ export function openLife(parts: LifeParts): Life {
     close: () => connections.close(),
   };
   const chain = openChain(new URL(toChain.url).origin);
-  const intents = { read: (ids: readonly string[]) => readIntents(pools.signer, ids) };
+  const intents: IntentSource = {
+    read: (ids) => readIntents(pools.signer, ids),
+    readUsed: (places) => readUsedNonces(pools.signer, places),
+  };
   const signer = openMortalSigner({ keys, intents, builders, now: deps.now }, kept);
   const webhooks = new Webhooks({
     outbox: createOutbox(sql, { node: NODE }),

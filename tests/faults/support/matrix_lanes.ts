@@ -104,9 +104,14 @@ async function takeNonce(rig: Rig): Promise<void> {
       JSON.stringify(body).includes(`${network} payouts are stopped`);
   }, NODE_MS);
   const key = await rig.api.addKey(null, { permissions: ["admin:treasury"] });
+  const shown = await rig.api.call("POST", "/api/admin/treasury/sender", {
+    key,
+    body: { network, txid },
+  });
+  assertEquals([shown.status, shown.body.isHotWallet], [200, true], JSON.stringify(shown.body));
   const adopted = await rig.api.call("POST", "/api/admin/treasury/adopt", {
     key,
-    body: { network, txid, reason: "tried" },
+    body: { network, txid, nonce: shown.body.nonce, reason: "tried" },
   });
   assertEquals(adopted.status, 200, JSON.stringify(adopted.body));
 }

@@ -54,12 +54,33 @@ export class CountingChain {
   #base = 10;
   /** Transfers by the ids of their outgoing rows. */
   readonly intended = new Map<string, Intended>();
+  /** Signatures of transactions that are not the wallet's own; null: no node shows one. */
+  readonly signatures = new Map<
+    string,
+    { readonly eventFrom: string; readonly nonce: number } | null
+  >();
+  /** Questions for signatures. */
+  asked = 0;
+  /** Transactions of others that a node calls the wallet's, by the heights of their blocks. */
+  readonly #claims = new Map<string, number>();
+  /** Those that their blocks are shown without. */
+  readonly hidden = new Set<string>();
   /** False: broadcasts may be lost, and blocks may leave transactions out. */
   isCalm = false;
+  /** True: no broadcast arrives. */
+  losesBroadcasts = false;
   readonly port: Chain;
 
-  /** @param first the wallet's next nonce at the beginning */
-  constructor(network: Network, first: number, draw: () => number) {
+  /**
+   * @param first the wallet's next nonce at the beginning
+   * @param startedAt time of its first block, Unix milliseconds
+   */
+  constructor(
+    network: Network,
+    first: number,
+    draw: () => number,
+    readonly startedAt = 1_700_000_000_000,
+  ) {
     this.#first = first;
     this.#draw = draw;
     for (let n = 0; n < SOLID_LAG + 2; n++) this.#blocks.push({ transactions: [] });
@@ -130,17 +151,31 @@ export class CountingChain {
     this.#blocks.push({ transactions: [{ txid, nonce, price: this.#base, pays: [] }] });
   }
 
+  /** A transaction of another in the next block, which a node calls the wallet's. */
+  claim(txid: string): void {
+    this.#blocks.push({ transactions: [] });
+    this.#claims.set(txid, this.#blocks.length - 1);
+  }
+
   block(height: number): Block {
     const transactions = this.#blocks[height]?.transactions ?? [];
+    const claimed = [...this.#claims].flatMap(([txid, at]): IncludedTransaction[] =>
+      at === height && !this.hidden.has(txid)
+        ? [{ txid, success: true, failure: null, fee: amountOf("1"), byHotWallet: true }]
+        : []
+    );
     return {
       ...this.#ref(height),
-      transactions: transactions.map((one): IncludedTransaction => ({
-        txid: one.txid,
-        success: !this.fails(one),
-        failure: this.fails(one) ? "REVERT" : null,
-        fee: amountOf(String(one.price)),
-        byHotWallet: true,
-      })),
+      transactions: [
+        ...claimed,
+        ...transactions.map((one): IncludedTransaction => ({
+          txid: one.txid,
+          success: !this.fails(one),
+          failure: this.fails(one) ? "REVERT" : null,
+          fee: amountOf(String(one.price)),
+          byHotWallet: true,
+        })),
+      ],
       transfers: transactions.filter((one) => !this.fails(one)).flatMap((one) =>
         one.pays.map((id, logIndex): Transfer => {
           const intended = this.intended.get(id);
@@ -167,7 +202,7 @@ export class CountingChain {
   }
 
   #ref(height: number): BlockRef {
-    const time = 1_700_000_000_000 + height * 1_000;
+    const time = this.startedAt + height * 1_000;
     return {
       height,
       parentHeight: height - 1,
@@ -180,7 +215,7 @@ export class CountingChain {
 
   #broadcast(bytes: string): void {
     const one: CountedTransaction = JSON.parse(bytes);
-    if (!this.isCalm && this.#draw() < 0.15) return;
+    if (this.losesBroadcasts || !this.isCalm && this.#draw() < 0.15) return;
     if (one.nonce < this.next(this.#blocks.length - 1)) return;
     const earlier = this.#pool.find(({ nonce }) => nonce === one.nonce);
     if (earlier !== undefined && (earlier.txid === one.txid || one.price < earlier.price * BUMP)) {
@@ -221,11 +256,15 @@ export class CountingChain {
                 this.next(view === "solid" ? this.solidHeight : this.#blocks.length - 1),
               ),
             sent: (txid) => {
-              const found = this.#blocks.flatMap(({ transactions }) => transactions)
-                .find((one) => one.txid === txid);
-              return Promise.resolve(
-                found === undefined ? null : { eventFrom: "hot-wallet", nonce: found.nonce },
-              );
+              this.asked++;
+              const found = this.signatures.get(txid) ??
+                this.#blocks.flatMap(({ transactions }) => transactions)
+                  .find((one) => one.txid === txid);
+              if (found === undefined) return Promise.resolve(null);
+              const eventFrom = "eventFrom" in found ? found.eventFrom : "hot-wallet";
+              const { nonce } = found;
+              const bytes = JSON.stringify({ txid, nonce, sender: eventFrom });
+              return Promise.resolve({ eventFrom, nonce, bytes });
             },
             asks: () => Promise.resolve(this.#asks()),
             mostUnseen: 6,

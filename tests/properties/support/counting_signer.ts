@@ -4,7 +4,9 @@ import type { SigningKey, TransferBuilder } from "../../../chains/signer.ts";
 import type { Envelope } from "../../../chains/chain.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
+import { amountOf } from "../../../ledger/money/amount.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 
 /** The real signer with the real rules, whose signatures are paper. */
 export function countingSigner(sql: Sql, network: Network) {
@@ -23,7 +25,16 @@ export function countingSigner(sql: Sql, network: Network) {
   };
   const builder: TransferBuilder = {
     network,
-    ends: { by: "nonce", cancel: (envelope) => bytesOf(envelope, []) },
+    ends: {
+      by: "nonce",
+      cancelFault: () => null,
+      cancel: (envelope) => bytesOf(envelope, []),
+      mostOf: ({ fields }) => amountOf(String(fields.price)),
+      signedBy: (bytes) => {
+        const { txid, nonce } = JSON.parse(bytes);
+        return { txid, nonce, sender: "hot-wallet" };
+      },
+    },
     envelopeFault: () => null,
     intentFault: () => null,
     sign: (intents, envelope) => bytesOf(envelope, intents.map(({ outgoingId }) => outgoingId)),
@@ -35,7 +46,10 @@ export function countingSigner(sql: Sql, network: Network) {
       address: (_, wallet) => keyOf(wallet).address,
       lock: () => {},
     },
-    intents: { read: (ids) => readIntents(sql, ids) },
+    intents: {
+      read: (ids) => readIntents(sql, ids),
+      readUsed: (places) => readUsedNonces(sql, places),
+    },
     builders: [builder],
     spending: new SpendingLimits({}),
     now: Date.now,

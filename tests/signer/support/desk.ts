@@ -70,6 +70,7 @@ export function openDesk(
     },
     intents: {
       read: (ids) => Promise.resolve(ids.map((outgoingId) => ({ ...desk.intent, outgoingId }))),
+      readUsed: () => Promise.resolve([]),
     },
     builders: [createTronTransferBuilder({
       network: "TRX",
@@ -96,6 +97,7 @@ export function openDesk(
       wallet: "hot",
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
     },
     async ask(blockTime, outgoingId = "out_1") {

@@ -27,6 +27,7 @@ import {
 } from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../../support/books.ts";
 import { blindChain } from "../../support/blind_chain.ts";
@@ -267,7 +268,10 @@ function signerOf(
       address: (network, wallet) => keyOf(network, wallet)?.address ?? null,
       lock: () => {},
     },
-    intents: { read: (ids) => readIntents(sql, ids) },
+    intents: {
+      read: (ids) => readIntents(sql, ids),
+      readUsed: (places) => readUsedNonces(sql, places),
+    },
     builders: [createTronTransferBuilder({
       network: NETWORK,
       contracts,

@@ -30,6 +30,7 @@ import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { blindChain } from "../../support/blind_chain.ts";
@@ -278,6 +279,7 @@ async function sendCoin(
       wallet: "hot",
       payer: "hot",
       status: "queued",
+      nonce: null,
       usedNonces: [],
     }],
     envelope,
@@ -305,7 +307,10 @@ export function signerOf(
         address: (network, wallet) => keyOf(network, wallet)?.address ?? null,
         lock: () => {},
       },
-      intents: { read: (ids) => readIntents(sql, ids) },
+      intents: {
+        read: (ids) => readIntents(sql, ids),
+        readUsed: (places) => readUsedNonces(sql, places),
+      },
       builders: isOpen ? [builder(contracts)] : [],
       ...(coldAddress === undefined ? {} : { coldAddresses: { [NETWORK]: coldAddress } }),
       spending: new SpendingLimits(limits),

@@ -65,6 +65,7 @@ serveSigner(async (settings) => {
         wallet: "hot",
         payer: "hot",
         status: "queued",
+        nonce: null,
         usedNonces: [],
       }];
     });
@@ -72,7 +73,7 @@ serveSigner(async (settings) => {
   return {
     signer: createSigner({
       keys,
-      intents: { read },
+      intents: { read, readUsed: () => Promise.resolve([]) },
       builders: await Promise.all(
         settings.networks.map((one) => familyOf(one.network).builder(one)),
       ),

@@ -1,0 +1,134 @@
+/**
+ * The lanes of a network after its database has lost commits: nonces that the signer gave to transfers which wait are
+ * promised to them again, with all that was signed, before anything new is promised. Nothing of it expires, and a
+ * transfer that was given another nonce would be paid twice.
+ *
+ * @module
+ */
+
+import type { Chain } from "../../chains/chain.ts";
+import type { RememberedSignature, Signer } from "../../chains/signer.ts";
+import { isToBlame } from "../../ledger/database/database_errors.ts";
+import {
+  bridgeGap,
+  type LostNonce,
+  readUnderWay,
+  type Restored,
+  restoreNonce,
+} from "../../ledger/lanes/restore_nonces.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
+import { shareOf } from "../../ledger/money/shares.ts";
+import { logEvent } from "../../log/log_event.ts";
+import type { Sql } from "postgres";
+import { faultOf, termsOf } from "./signed_rows.ts";
+
+/** Transfers of one question: each may have been replaced a dozen times. */
+const PAGE = 100;
+
+/** Dependencies of bringing lanes back. */
+interface RestoreDeps {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  readonly signer: Pick<Signer, "live">;
+}
+
+/**
+ * One pass over all transfers that wait.
+ *
+ * @returns false where a transfer of the hot wallet has a nonce that cannot be promised to it yet, as lower ones are missing
+ * @throws {SignerUnavailable} when the signer cannot be asked; then nothing is known of what it gave
+ */
+export async function restoreLanes({ sql, chain, signer }: RestoreDeps): Promise<boolean> {
+  const { network } = chain;
+  const near = (await chain.solid()).height;
+  const lost = new Map<string, LostNonce>();
+  for (let after = "";;) {
+    const ids = await readUnderWay(sql, network, after, PAGE);
+    const last = ids.at(-1);
+    if (last === undefined) break;
+    after = last;
+    for (const signature of await signer.live?.(ids) ?? []) {
+      addTo(lost, chain, signature, near);
+    }
+  }
+  const given = [...lost.values()].flatMap(({ intents }) => intents);
+  let isWhole = true;
+  for (const [payer, nonces] of Map.groupBy(lost.values(), (one) => one.payer)) {
+    for (const one of nonces.toSorted((a, b) => a.nonce - b.nonce)) {
+      if (await place(sql, network, one, given) || payer !== "hot") continue;
+      isWhole = false;
+      break;
+    }
+  }
+  return isWhole;
+}
+
+/** Brings one nonce back, with others before it where they are missing. @returns false where it has to wait */
+async function place(
+  sql: Sql,
+  network: Chain["network"],
+  lost: LostNonce,
+  given: readonly string[],
+): Promise<boolean> {
+  const { payer, nonce, intents } = lost;
+  for (;;) {
+    const end = await restoreApart(sql, network, lost);
+    if (end === "gap") {
+      if (await bridgeGap(sql, network, payer, given)) continue;
+      logEvent("failover.nonce_waits", { network, payer, nonce });
+      return false;
+    }
+    if (end === "restored") {
+      for (const outgoingId of intents) logEvent("failover.signed_before", { network, outgoingId });
+    }
+    return true;
+  }
+}
+
+/** Brings one nonce back; what the database refuses in it keeps no other one from that: the signer goes on to guard it. */
+async function restoreApart(
+  sql: Sql,
+  network: Chain["network"],
+  lost: LostNonce,
+): Promise<Restored> {
+  try {
+    return await restoreNonce(sql, network, lost);
+  } catch (error) {
+    if (!isToBlame(error)) throw error;
+    for (const outgoingId of lost.intents) {
+      logEvent("failover.not_adopted", { network, outgoingId, reason: error });
+    }
+    return "not_waiting";
+  }
+}
+
+/** Adds a signature to its nonce; one that cannot be read is logged and left out. */
+function addTo(
+  lost: Map<string, LostNonce>,
+  chain: Chain,
+  { outgoingIds, signed, numbered }: RememberedSignature,
+  near: number,
+): void {
+  if (numbered === null) return;
+  const { nonce, purpose } = numbered;
+  const payer = String(numbered.payer);
+  const key = `${payer}/${nonce}`;
+  const earlier = lost.get(key);
+  if (earlier?.attempts.some(({ txid }) => txid === signed.txid) === true) return;
+  const terms = termsOf(chain, signed.bytes, near);
+  const fault = terms === null || terms.nonce !== nonce
+    ? "its bytes do not have its nonce"
+    : faultOf(chain, signed, terms, new Set());
+  const intents = earlier?.intents ?? outgoingIds;
+  if (terms === null || fault !== null || intents.join() !== outgoingIds.join()) {
+    for (const outgoingId of outgoingIds) {
+      const reason = fault ?? "its nonce was given to others as well";
+      logEvent("failover.not_adopted", { network: chain.network, outgoingId, reason });
+    }
+    return;
+  }
+  const most = payer === "hot" ? terms.feeLimit : ZERO;
+  const feeLimits = outgoingIds.map((_, at) => shareOf(most, at, outgoingIds.length));
+  const attempt = { txid: signed.txid, bytes: signed.bytes, purpose, feeLimits };
+  lost.set(key, { payer, nonce, intents, attempts: [...earlier?.attempts ?? [], attempt] });
+}

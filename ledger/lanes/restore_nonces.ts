@@ -1,0 +1,213 @@
+/**
+ * Nonces that a lost history has promised, brought back from what the signer remembers of them while a hold is open.
+ *
+ * @module
+ */
+
+import type { Sql, TransactionSql } from "postgres";
+import { type Amount, formatAmount, ZERO } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
+
+/** One transaction that the signer remembers to have signed with a nonce. */
+export interface LostAttempt {
+  readonly txid: string;
+  readonly bytes: string;
+  readonly purpose: "pay" | "cancel";
+  /** The most coin that each of its transfers takes of the hot wallet, in their order. */
+  readonly feeLimits: readonly Amount[];
+}
+
+/** A nonce, the transfers that the signer gave it to, and what it has signed with it. */
+export interface LostNonce {
+  /** `hot`, or a derivation index. */
+  readonly payer: string;
+  readonly nonce: number;
+  /** Ids of transfers, in the order of the transactions. */
+  readonly intents: readonly string[];
+  /** Oldest first. */
+  readonly attempts: readonly LostAttempt[];
+}
+
+/** The end of bringing one nonce back. */
+export type Restored =
+  /** It is promised to its transfers, and its transactions are attempts of them. */
+  | "restored"
+  /** It was so before. */
+  | "known"
+  /** The books have promised or used it for others: the signer gives its transfers another one when it is used. */
+  | "elsewhere"
+  /** Lower ones are not promised yet. */
+  | "gap"
+  /** Its transfers do not all wait to be paid with it, or another transaction holds one of them. */
+  | "not_waiting";
+
+/** Undoes the transaction in which it was found that nothing can be done. */
+class Undone extends Error {
+  constructor(readonly why: Restored) {
+    super(`Cannot bring a nonce back: ${why}`);
+  }
+}
+
+/**
+ * Promises a nonce to the transfers that the signer gave it to, and stores what was signed with it: what lands of it is
+ * known then, and nothing else takes it. Only while a hold is open, in which nothing is signed, and only for transfers that
+ * were made before.
+ *
+ * @throws where another transaction holds a row for longer than the session's `lock_timeout`
+ */
+export async function restoreNonce(
+  sql: Sql,
+  network: Network,
+  lost: LostNonce,
+): Promise<Restored> {
+  const { payer, nonce, intents, attempts } = lost;
+  try {
+    return await sql.begin(async (tx) => {
+      const own = await tx<{ id: string; merchant_id: string; nonce: string | null }[]>`
+        SELECT o.id, o.merchant_id, o.nonce FROM book.outgoing o
+        WHERE o.id = ANY (${[...intents]}::text[]) AND o.network = ${network}
+          AND (o.nonce = ${nonce} AND o.status IN ('queued', 'signed') OR o.nonce IS NULL AND o.status = 'queued')
+          AND book.payer_of(o.wallet, o.fee_payer) = ${payer}
+          AND EXISTS (
+            SELECT FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
+            WHERE n.network = o.network AND n.compared_at IS NULL AND o.created_at < f.found_at)
+        ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
+      if (own.length < intents.length) throw new Undone("not_waiting");
+      let isNew = await promise(tx, network, payer, nonce, intents.toSorted());
+      const merchants = new Map(own.map((row) => [row.id, row.merchant_id]));
+      for (const attempt of attempts) {
+        const isStored = await storeAttempt(tx, network, nonce, attempt, intents, merchants);
+        isNew ||= isStored;
+      }
+      return isNew ? "restored" as const : "known" as const;
+    });
+  } catch (error) {
+    if (error instanceof Undone) return error.why;
+    throw error;
+  }
+}
+
+/**
+ * Promises a nonce that follows the last one; one that is promised to the same transfers stays as it is.
+ *
+ * @returns whether it is a new promise
+ */
+async function promise(
+  tx: TransactionSql,
+  network: Network,
+  payer: string,
+  nonce: number,
+  intents: readonly string[],
+): Promise<boolean> {
+  const [promised] = await tx<{ is_open: boolean }[]>`
+    SELECT n.used_by IS NULL AND n.intents = ${[
+    ...intents,
+  ]}::text[] AS is_open FROM book.lane_nonce n
+    WHERE n.network = ${network} AND n.payer = ${payer} AND n.nonce = ${nonce}`;
+  if (promised !== undefined) {
+    if (!promised.is_open) throw new Undone("elsewhere");
+    return false;
+  }
+  // the lane of a deposit address begins with the first nonce that is promised, that of the hot wallet where the chain said
+  const next = await nextNonce(tx, network, payer) ?? (payer === "hot" ? null : nonce);
+  if (next === null || nonce > next) throw new Undone("gap");
+  if (nonce < next) throw new Undone("elsewhere");
+  await tx`
+    INSERT INTO book.lane_nonce (network, payer, nonce, intents)
+    VALUES (${network}, ${payer}, ${nonce}, ${[...intents]}::text[])`;
+  await tx`
+    UPDATE book.outgoing SET nonce = ${nonce}, updated_at = now()
+    WHERE id = ANY (${[...intents]}::text[]) AND network = ${network}`;
+  return true;
+}
+
+/** The nonce that is promised next to a wallet; null: none was promised to it, and it has no beginning. */
+async function nextNonce(
+  tx: TransactionSql,
+  network: Network,
+  payer: string,
+): Promise<number | null> {
+  const [row] = await tx<{ next: string | null }[]>`
+    SELECT coalesce(
+      (SELECT max(n.nonce) + 1 FROM book.lane_nonce n WHERE n.network = ${network} AND n.payer = ${payer}),
+      (SELECT w.first_nonce FROM hub.wallet w WHERE w.network = ${network} AND ${payer} = 'hot')) AS next`;
+  const next = row?.next ?? null;
+  return next === null ? null : Number(next);
+}
+
+/** @returns whether it was not known */
+async function storeAttempt(
+  tx: TransactionSql,
+  network: Network,
+  nonce: number,
+  { txid, bytes, purpose, feeLimits }: LostAttempt,
+  intents: readonly string[],
+  merchants: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  const [known] = await tx`
+    SELECT FROM book.attempt WHERE network = ${network} AND txid = ${txid} LIMIT 1`;
+  if (known !== undefined) return false;
+  for (const [place, id] of intents.entries()) {
+    const merchantId = merchants.get(id) ?? "";
+    const [row] = await tx<{ attempts: number }[]>`
+      UPDATE book.outgoing SET attempts = attempts + 1, reason = NULL, updated_at = now(),
+        status = CASE WHEN ${purpose} = 'pay' THEN 'signed' ELSE status END
+      WHERE id = ${id} AND merchant_id = ${merchantId} RETURNING attempts`;
+    await tx`
+      INSERT INTO book.attempt
+        (outgoing_id, number, merchant_id, network, txid, bytes, nonce, purpose, place, intents, created_at, fee_limit,
+         known_height)
+      VALUES (${id}, ${
+      row?.attempts ?? 0
+    }, ${merchantId}, ${network}, ${txid}, ${bytes}, ${nonce}, ${purpose},
+        ${place}, ${intents.length}, now(), ${formatAmount(feeLimits[place] ?? ZERO)}::numeric,
+        (SELECT c.height FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'))`;
+  }
+  return true;
+}
+
+/** Transfers of a network that wait to be paid, or for the end of what was signed with a nonce, in the order of their ids. */
+export async function readUnderWay(
+  sql: Sql,
+  network: Network,
+  after: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT id FROM book.outgoing
+    WHERE network = ${network} AND status IN ('queued', 'signed') AND id > ${after} ORDER BY id LIMIT ${limit}`;
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Promises the next nonce of a wallet to the oldest queued transfer of it that the signer gave none to, so that those that
+ * have later ones can follow. Only while a hold is open; it is signed after it.
+ *
+ * @param given transfers that the signer gave nonces to
+ * @returns false where there is no such transfer
+ */
+export async function bridgeGap(
+  sql: Sql,
+  network: Network,
+  payer: string,
+  given: readonly string[],
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    const [row] = await tx<{ id: string }[]>`
+      SELECT o.id FROM book.outgoing o
+      WHERE o.network = ${network} AND o.status = 'queued' AND o.nonce IS NULL
+        AND book.payer_of(o.wallet, o.fee_payer) = ${payer} AND o.id <> ALL (${[...given]}::text[])
+        AND EXISTS (
+          SELECT FROM hub.failover_network n WHERE n.network = o.network AND n.compared_at IS NULL)
+        AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
+      ORDER BY o.id LIMIT 1 FOR NO KEY UPDATE OF o SKIP LOCKED`;
+    if (row === undefined) return false;
+    const next = await nextNonce(tx, network, payer);
+    if (next === null) return false;
+    await tx`
+      INSERT INTO book.lane_nonce (network, payer, nonce, intents)
+      VALUES (${network}, ${payer}, ${next}, ${[row.id]}::text[])`;
+    await tx`UPDATE book.outgoing SET nonce = ${next}, updated_at = now() WHERE id = ${row.id}`;
+    return true;
+  });
+}

@@ -1,0 +1,143 @@
+/** The lanes after a database has lost commits: what the signer gave a nonce to is paid with it, and once. @module */
+
+import { assertEquals } from "@std/assert";
+import { HistoryHold } from "../../actors/treasury/history_hold.ts";
+import { readAgain } from "../../actors/treasury/read_again.ts";
+import { SignerUnavailable } from "../../chains/signer.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { LANE_NETWORK, openLane, type TestLane } from "./support/test_lane.ts";
+
+const test = testNeeding(DATABASE);
+
+/** Takes what was committed about nonces away, as a standby lacks it, and opens the hold that follows from that. */
+async function loseNonces(sql: Sql, keepsPromises: boolean, ...lost: readonly string[]) {
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`DELETE FROM book.attempt WHERE outgoing_id = ANY (${[...lost]}::text[])`;
+    await tx`
+      UPDATE book.outgoing SET status = 'queued', attempts = 0,
+        nonce = CASE WHEN ${keepsPromises}::text::boolean THEN nonce END
+      WHERE id = ANY (${[...lost]}::text[])`;
+    if (!keepsPromises) {
+      await tx`DELETE FROM book.lane_nonce WHERE intents && ${[...lost]}::text[]`;
+    }
+  });
+  await sql`INSERT INTO hub.failover (id, cause, reason, actor) VALUES ('fov_test', 'declared', 'test', 'test')`;
+  await sql`
+    INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last, gap_watched)
+    VALUES ('fov_test', ${LANE_NETWORK}, 0, 0, true)`;
+}
+
+/** Lets the hold work until it is over, as blocks come; fails where it never is. */
+async function passHold(sql: Sql, lane: TestLane, signer = lane.signer): Promise<void> {
+  const hold = new HistoryHold({ sql, chain: lane.chain.port, signer });
+  for (let round = 0; round < 20; round++) {
+    await hold.poll();
+    await lane.settle();
+    const solid = await readCursor(sql, LANE_NETWORK, "solid");
+    if (solid !== null) {
+      await readAgain({ sql, chain: lane.chain.port, stopped: null, wake: () => {} }, solid);
+    }
+    if (await readSigningStop(sql, LANE_NETWORK) === null) return;
+  }
+  throw new Error(`The hold is never over: ${await readSigningStop(sql, LANE_NETWORK)}`);
+}
+
+/** Ids that solid blocks have paid, in their order. */
+function paid({ chain }: TestLane): readonly string[] {
+  return chain.solid.flatMap(({ pays }) => pays);
+}
+
+for (const keepsPromises of [false, true]) {
+  const what = keepsPromises ? "signatures" : "promises and signatures";
+  test(`payouts whose ${what} are lost and whose transactions wait are paid once, with the nonces that they had`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const lane = await openLane(sql);
+    for (const id of ["o1", "o2", "o3"]) await lane.addPayout(id);
+    assertEquals(await lane.turn(), 3);
+    // the lost ones are asked for in another order than before: o0 is the oldest now
+    await lane.addPayout("o0");
+    await loseNonces(sql, keepsPromises, "o1", "o2", "o3");
+    await passHold(sql, lane);
+    await lane.finish();
+    assertEquals(await lane.states(), ["o0 final 10", "o1 final 7", "o2 final 8", "o3 final 9"]);
+    assertEquals([...paid(lane)].sort(), ["o0", "o1", "o2", "o3"]);
+  });
+
+  test(`payouts whose ${what} are lost and that blocks have paid since are paid by those, and nothing is signed anew`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const lane = await openLane(sql);
+    for (const id of ["o1", "o2"]) await lane.addPayout(id);
+    assertEquals(await lane.turn(), 2);
+    await loseNonces(sql, keepsPromises, "o1", "o2");
+    // the scan reads them as those of another hand
+    await lane.settle();
+    await passHold(sql, lane);
+    await lane.finish();
+    assertEquals(await lane.states(), ["o1 final 7", "o2 final 8"]);
+    assertEquals([...paid(lane)], ["o1", "o2"]);
+    const spends = await sql<{ status: string }[]>`SELECT DISTINCT status FROM hub.unknown_spend`;
+    assertEquals(spends.map(({ status }) => status), ["known"]);
+  });
+}
+
+test("a nonce whose transfer is lost as well is bridged by another that waits, or the hold waits for one", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  lane.chain.losesBroadcasts = true;
+  for (const id of ["o1", "o2"]) await lane.addPayout(id);
+  assertEquals(await lane.turn(), 2);
+  await loseNonces(sql, false, "o1", "o2");
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`DELETE FROM book.outgoing WHERE id = 'o1'`;
+  });
+  const hold = new HistoryHold({ sql, chain: lane.chain.port, signer: lane.signer });
+  for (let round = 0; round < 3; round++) {
+    await hold.poll();
+    await lane.settle();
+  }
+  assertEquals(await lane.states(), ["o2 queued null"]);
+  assertEquals(
+    await readSigningStop(sql, LANE_NETWORK) === null,
+    false,
+    "its nonce has none before it",
+  );
+  await lane.addPayout("o3");
+  lane.chain.losesBroadcasts = false;
+  await passHold(sql, lane);
+  assertEquals(await lane.states(), ["o2 signed 8", "o3 queued 7"]);
+  await lane.finish();
+  // the signer knows that nonce as the lost transfer's: it is filled, and the other one gets the next
+  assertEquals(await lane.states(), ["o2 final 8", "o3 final 9"]);
+  assertEquals([...paid(lane)].sort(), ["o2", "o3"]);
+});
+
+test("a hold does not end before the signer has told what it signed", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  await loseNonces(sql, false, "o1");
+  const away = {
+    sign: lane.signer.sign,
+    live: () => Promise.reject(new SignerUnavailable("away")),
+  };
+  const hold = new HistoryHold({ sql, chain: lane.chain.port, signer: away });
+  for (let round = 0; round < 3; round++) {
+    await hold.poll();
+    await lane.settle();
+  }
+  assertEquals(await readSigningStop(sql, LANE_NETWORK) === null, false);
+  await passHold(sql, lane);
+  await lane.finish();
+  assertEquals(await lane.states(), ["o1 final 7"]);
+});
