@@ -148,12 +148,16 @@ const SOLANA = {
 
 /**
  * The other networks whose addresses look like those of a network, so that customers may mistake one for
- * another. Its own test network is not left out: to some wallets it is one more entry of a list.
+ * another. Its own test network is not left out: to some wallets it is one more entry of a list. What a test network
+ * brings for an address of a main one is worth nothing, and never looked for.
  */
 export function networksAlike(network: Network): readonly Network[] {
-  const { family } = PROFILES[network];
+  const { family, names } = PROFILES[network];
   return family === "evm"
-    ? NETWORKS.filter((other) => other !== network && PROFILES[other].family === family)
+    ? NETWORKS.filter((other) => {
+      const { family: kind, names: { isTest } } = PROFILES[other];
+      return other !== network && kind === family && (isTest || !names.isTest);
+    })
     : [];
 }
 

@@ -172,11 +172,13 @@ CREATE INDEX attempt_of_nonce ON book.attempt USING btree (network, nonce) INCLU
 CREATE UNIQUE INDEX attempt_of_transaction ON book.attempt USING btree (txid, network, place);
 CREATE INDEX attempt_uncosted ON book.attempt USING btree (network, outgoing_id) WHERE ((fee IS NOT NULL) AND (costed_at IS NULL));
 CREATE TRIGGER attempt_adoption_is_kept BEFORE UPDATE OF adopted ON book.attempt FOR EACH ROW WHEN ((old.adopted IS DISTINCT FROM new.adopted)) EXECUTE FUNCTION book.refuse_change();
+CREATE CONSTRAINT TRIGGER attempt_expires_whole AFTER UPDATE OF outcome ON book.attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.outcome = 'expired'::text) AND (new.intents > 1))) EXECUTE FUNCTION book.check_expires_whole();
 CREATE TRIGGER attempt_is_kept BEFORE UPDATE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.keep_attempt();
 CREATE TRIGGER attempt_is_never_deleted BEFORE DELETE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER attempt_is_not_truncated BEFORE TRUNCATE ON book.attempt FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE CONSTRAINT TRIGGER attempt_is_stored_whole AFTER INSERT ON book.attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.intents > 1)) EXECUTE FUNCTION book.check_shared_attempt();
 CREATE TRIGGER attempt_limit_is_kept BEFORE UPDATE OF fee_limit ON book.attempt FOR EACH ROW WHEN ((old.fee_limit IS DISTINCT FROM new.fee_limit)) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER attempt_lives_one_way BEFORE INSERT ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.check_lives_one_way();
 CREATE TRIGGER lane_attempt_ends_by_nonce BEFORE UPDATE OF outcome ON book.attempt FOR EACH ROW WHEN (((new.nonce IS NOT NULL) AND (new.outcome IS DISTINCT FROM old.outcome))) EXECUTE FUNCTION book.check_lane_attempt();
 CREATE TRIGGER lane_attempt_is_promised BEFORE INSERT ON book.attempt FOR EACH ROW WHEN ((new.nonce IS NOT NULL)) EXECUTE FUNCTION book.check_lane_attempt();
 
@@ -1503,7 +1505,9 @@ UNION ALL
 -- book.check_approval() RETURNS trigger
 -- book.check_confirmed_by_hand() RETURNS trigger
 -- book.check_deposit_by_hand() RETURNS trigger
+-- book.check_expires_whole() RETURNS trigger
 -- book.check_lane_attempt() RETURNS trigger
+-- book.check_lives_one_way() RETURNS trigger
 -- book.check_nonce_ends_all() RETURNS trigger
 -- book.check_nothing_lands() RETURNS trigger
 -- book.check_refund() RETURNS trigger
@@ -1547,6 +1551,7 @@ UNION ALL
 -- book.resolve_commit(p_commit_id text, p_merchant_ids text[], OUT survivors text[], OUT waiting text[]) RETURNS record
 -- book.slot_of(merchant_id text) RETURNS smallint
 -- book.sum_large_buckets(p_merchant_id text) RETURNS void
+-- book.sum_of_transaction(p_txid text, p_network text) RETURNS numeric
 -- hub.audit_hash(before bytea, source text, line jsonb) RETURNS bytea
 -- hub.bound_keys() RETURNS trigger
 -- hub.chain_audit() RETURNS trigger

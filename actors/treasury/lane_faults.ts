@@ -14,6 +14,9 @@ const ASKED_AT_ONCE = 8;
 /** The longest that the hot wallet's nonce is waited for, and those of the deposit addresses together, milliseconds. */
 const QUESTION_MS = 3_000;
 
+/** The reason for which nothing is signed at first: it is over by itself. */
+export const NOT_BEGUN = "the scan has not begun";
+
 /** A nonce of a payer that a node shows as used, and the solid block by which the scan must have met it. */
 interface Ahead {
   readonly nonce: number;
@@ -99,7 +102,7 @@ export class LaneFaults {
   /** Finds out where the hot wallet's lane begins. @returns why it cannot begin yet */
   async #open(solid: Cursor | null, signal: AbortSignal): Promise<string | null> {
     const { hotWallet, network } = this.#chain;
-    if (solid === null) return "the scan has not begun";
+    if (solid === null) return NOT_BEGUN;
     const head = await this.#lane.next(hotWallet, "head", signal);
     const first = await this.#lane.next(hotWallet, "solid", signal, solid);
     if (head !== first) return "the hot wallet has transactions that are not final yet";

@@ -22,7 +22,7 @@ import {
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { LaneFaults, type LaneTroubles } from "./lane_faults.ts";
+import { LaneFaults, type LaneTroubles, NOT_BEGUN } from "./lane_faults.ts";
 import {
   lanesOf,
   type PayerStep,
@@ -307,7 +307,7 @@ export class Lanes {
     waits: ReadonlyMap<string, string>,
   ): void {
     const { network } = this.#chain;
-    if (stopped !== null && this.#state?.stopped !== stopped) {
+    if (stopped !== null && stopped !== NOT_BEGUN && this.#state?.stopped !== stopped) {
       logEvent("treasury.lane_stopped", { network, reason: stopped });
     }
     for (const [payer, reason] of closed) {

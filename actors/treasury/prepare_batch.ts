@@ -17,7 +17,7 @@ import { ABOVE_CAP } from "./lane_turn.ts";
 import { coinWalletOf, isDelegation, WalletLiquidity } from "./liquidity.ts";
 import { type Price, type PriceOf, priceOf, pricesAhead } from "./prices.ts";
 import { sharedTransactions } from "./shared_sweeps.ts";
-import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
+import { ANOTHER_TRY, type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
 /** Deposit addresses that are looked at together. */
 const AT_ONCE = 8;
@@ -219,26 +219,38 @@ async function priceIfPayable(
   }
 }
 
-/** Those of the sweeps of a transaction whose addresses have what they move; null: none. The others wait. */
+/**
+ * Those of the sweeps of a transaction whose addresses have what they move; null: none. The others wait, each that no
+ * node answers for as such: its address is to blame, and none that would have shared a transaction with it.
+ */
 async function whoseMoneyIsThere(
   shared: Payable["rows"],
   liquidity: WalletLiquidity,
   waits: Waits,
 ): Promise<Payable["rows"] | null> {
   const there: QueuedRow[] = [];
+  let silence: ChainUnavailable | null = null;
   for (const row of shared) {
-    const left = await liquidity.left(row.wallet, row.currency);
-    if (left >= row.amount) there.push(row);
-    else {
-      const detail = `${formatAmount(left)} of ${formatAmount(row.amount)}`;
-      waits.add(row, waitsFor(row.currency), PAUSES.address, detail);
+    try {
+      const left = await liquidity.left(row.wallet, row.currency);
+      if (left >= row.amount) there.push(row);
+      else {
+        const detail = `${formatAmount(left)} of ${formatAmount(row.amount)}`;
+        waits.add(row, waitsFor(row.currency), PAUSES.address, detail);
+      }
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
+      silence = error;
+      waits.add(row, ANOTHER_TRY, PAUSES.node, error.message);
     }
   }
   const [first, ...others] = there;
+  // where no address is answered for, its nodes are to blame
+  if (first === undefined && silence !== null) throw silence;
   return first === undefined ? null : [first, ...others];
 }
 
-/** The price of sweeps that share a transaction; `apart`: not all of them would succeed. Null: they wait for coin. */
+/** The price of sweeps that share a transaction; `apart`: not all of them would succeed. Null: they wait for coin, or for lower fees. */
 async function priceOfShared(
   chain: Chain,
   shared: Payable["rows"],
@@ -249,8 +261,12 @@ async function priceOfShared(
   try {
     price = await priceOf(chain, shared);
   } catch (error) {
-    if (error instanceof ChainUnavailable && error.category === "reverted") return "apart";
-    throw error;
+    if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
+    // one of them is to blame: each finds out for itself
+    if (error.category === "reverted" || error.category === "malformed") return "apart";
+    if (error.category !== "above-cap") throw error;
+    for (const row of shared) waits.add(row, ABOVE_CAP, PAUSES.money, error.message);
+    return null;
   }
   const { fee: { arrives }, cost } = price;
   const sum = shared.reduce((total, { amount }) => add(total, amount), ZERO);

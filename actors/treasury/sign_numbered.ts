@@ -6,6 +6,7 @@
 
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
+import type { Signer } from "../../chains/signer.ts";
 import { promiseNonces, type WantedNonce } from "../../ledger/lanes/promise_nonces.ts";
 import type { QueuedRow, SigningTurn } from "../../ledger/treasury/signing.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
@@ -14,6 +15,7 @@ import type { Lanes } from "./lanes.ts";
 import { coinWalletOf } from "./liquidity.ts";
 import type { Payable } from "./prepare_batch.ts";
 import { type NumberedRequest, type NumberedTransaction, signNonces } from "./sign_nonces.ts";
+import { isClosed } from "./signed_rows.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
 import { ANOTHER_TRY, PAUSES, type Waits, WAITS_FOR_LANE } from "./waits.ts";
 
@@ -37,7 +39,7 @@ export interface Numbered {
 }
 
 /**
- * Promises nonces to transfers that can be paid now, signs and commits. What has no room in its payer's lane waits for it
+ * Promises nonces to transfers that can be paid now and that the signer does not refuse, signs and commits. What has no room in its payer's lane waits for it
  * without a nonce; what the signer refuses keeps its nonce, which the lane's next turn looks after.
  *
  * @param onRefused called for each transfer that was refused, with the reason for the operator
@@ -54,8 +56,9 @@ export async function signNumbered(
   if (newest === undefined) return [];
   const { sql } = deps;
   const roomy = withinRoom(payable.map(sharedOf), lanes, waits);
-  const firsts = await firstsOf(roomy, lanes, waits);
-  const shared = roomy.filter(({ payer }) => payer === "hot" || firsts.has(payer));
+  const allowed = await judged(chain, deps.signer, roomy, onRefused);
+  const firsts = await firstsOf(allowed, lanes, waits);
+  const shared = allowed.filter(({ payer }) => payer === "hot" || firsts.has(payer));
   const wanted = shared.map(({ payer, rows }, place) =>
     rows.map(({ id: outgoingId, merchantId }): WantedNonce => ({
       place,
@@ -92,6 +95,37 @@ export async function signNumbered(
     }
   }
   return done.turn === null && done.transactions.length === 0 ? null : done.transactions;
+}
+
+/**
+ * Those that the signer refuses for no reason of their own: it is asked without a nonce, and signs nothing then. A nonce that
+ * is promised to what is refused has to be filled, for a fee, each time that it is tried.
+ */
+async function judged(
+  { network }: Pick<Chain, "network">,
+  signer: Pick<Signer, "sign">,
+  shared: readonly Shared[],
+  onRefused: (row: QueuedRow, reason: string, isShared: boolean) => void,
+): Promise<readonly Shared[]> {
+  if (shared.length === 0) return [];
+  const envelope = { network, fields: {}, diesAfter: null, nonce: null, expiresAt: null };
+  const answers = await signer.sign(shared.map(({ rows }) => ({
+    outgoingIds: rows.map(({ id }) => id),
+    envelope,
+    purpose: "pay",
+  })));
+  return shared.filter(({ rows }, place) => {
+    const answer = answers[place];
+    // that the envelope has no nonce is the last thing that is found
+    if (answer === undefined || !("refused" in answer) || answer.refused === "bad-envelope") {
+      return true;
+    }
+    const isShared = isClosed(answer.refused) || answer.refused === "paused";
+    for (const row of rows) {
+      onRefused(row, `signer: ${answer.refused}: ${answer.message}`, isShared);
+    }
+    return false;
+  });
 }
 
 /** First nonces of deposit addresses that have had none, each read apart: what no node answers for waits. */

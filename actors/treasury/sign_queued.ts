@@ -180,7 +180,12 @@ async function signWithNonces(
   const done = await signNumbered(chain, deps, given, (row, reason, isShared) => {
     if (isShared) holds.refused(row.currency, "closed");
     else if (reason.endsWith(OVER_DAY_CAP)) holds.refused(row.currency, "capped");
-    waits.add(row, reason, isShared ? PAUSES.signer : PAUSES.own, "its nonce waits with it");
+    waits.add(
+      row,
+      reason,
+      isShared ? PAUSES.signer : PAUSES.own,
+      "a nonce that it has waits with it",
+    );
   });
   if (done === null) {
     logEvent("treasury.not_signed", { network, count: payable.length });

@@ -223,7 +223,9 @@ async function recordUnknown(
   own: readonly OwnTransaction[],
 ): Promise<void> {
   const { network } = chain;
-  const known = new Set(own.filter(({ outcome }) => !wasDead(outcome)).map(({ txid }) => txid));
+  // of several transfers of one transaction each tells: what was declared dead in part was proven wrongly
+  const dead = new Set(own.filter(({ outcome }) => wasDead(outcome)).map(({ txid }) => txid));
+  const known = new Set(own.flatMap(({ txid }) => dead.has(txid) ? [] : txid));
   const unknown = spends.filter(({ transfer }) => !known.has(transfer.txid));
   if (unknown.length === 0) return;
   const indexes = await findAddressIndexes(

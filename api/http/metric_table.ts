@@ -260,6 +260,12 @@ export const METRICS = {
     "Time for which the newest block that its nodes say has not grown",
     NODES,
   ],
+  engine_misdirected_dust_total: [
+    "counter",
+    ["network"],
+    "Transfers of less than a dollar to addresses of other networks, which are passed over",
+    NONE,
+  ],
   engine_chain_blocks_read_total: ["counter", ["network"], "Solid blocks that were read", NONE],
   engine_chain_unreadable_blocks: [
     "gauge",

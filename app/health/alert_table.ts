@@ -251,6 +251,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "A transfer could not be booked",
     "a-transfer-could-not-be-booked",
   ],
+  inbox_misdirected: [
+    "ticket",
+    "10m",
+    "A customer has paid on the wrong network",
+    "Nothing is credited: the merchant is to be told",
+    "a-transfer-on-the-wrong-network",
+  ],
   deposit_disputed: [
     "page",
     "0s",

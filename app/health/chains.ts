@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import { lagOf, STALE_HEAD_MS } from "../../actors/watcher/scan_memory.ts";
 import { LONG_REST_MS } from "../../actors/watcher/call_rests.ts";
+import { misdirectedDust } from "../../actors/watcher/misdirected_transfers.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -117,6 +118,7 @@ export function registerChainMetrics(
     engine_chain_scan_stopped: (one) => one.stopped === null ? 0 : 1,
     engine_chain_scan_rest_seconds: (one) => one.restMs / 1_000,
   });
+  registerFigures(registry, misdirectedDust, { engine_misdirected_dust_total: (count) => count });
   const byNode = () =>
     engine.networks.flatMap((network) =>
       engine.nodes(network).map((state) => [[network, state.name], state] as const)

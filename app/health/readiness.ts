@@ -185,10 +185,17 @@ async function detailReasons(
     }
   };
   const reasons = await Promise.all([
-    tryReading("what waits", details.health, ({ untriedEvents, quarantinedRows }) => [
-      ...(untriedEvents > 0 ? ["events wait that were never tried"] : []),
-      ...(quarantinedRows > 0 ? ["inbox rows were quarantined"] : []),
-    ]),
+    tryReading(
+      "what waits",
+      details.health,
+      ({ untriedEvents, quarantinedRows, misdirectedRows }) => [
+        ...(untriedEvents > 0 ? ["events wait that were never tried"] : []),
+        ...(quarantinedRows > 0 ? ["inbox rows were quarantined"] : []),
+        ...(misdirectedRows > 0
+          ? [`${misdirectedRows} transfers came in on another network than their address`]
+          : []),
+      ],
+    ),
     tryReading(
       "what was passed over",
       details.passedOver,

@@ -36,6 +36,7 @@ const KINDS = {
   callback_names: /^names of callbacks' hosts were not looked up /,
   callbacks_untried: /^events wait that were never tried$/,
   inbox_quarantined: /^inbox rows were quarantined$/,
+  inbox_misdirected: /^\d+ transfers came in on another network than their address$/,
   deposit_disputed: / large deposits that a second node disputes: /,
   deposit_unproven: / large deposits that a second node must prove: /,
   deposit_claims: / transfers wait for a deposit by hand that was not decided$/,

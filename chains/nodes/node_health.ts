@@ -24,6 +24,8 @@ const WRONG_CHAIN_MS = 60_000;
 const IDENTITY_MS = 5 * 60_000;
 /** The same after such a question that it did not answer. */
 const UNANSWERED_MS = 60_000;
+/** The longest that a node which is believed is asked that again, out of the time of the read that met it. */
+const ASKED_AGAIN_FOR_MS = 2_000;
 /** Different calls that fail one after the other, none answered between them, are no longer the calls' fault. */
 const CALLS_IN_A_ROW = 3;
 
@@ -44,17 +46,21 @@ export class NodeHealth {
   #failure: string | null = null;
   /** Calls that failed since it last answered one. */
   readonly #troubled = new Set<string>();
+  readonly #askedAgainForMs: number;
 
   /**
    * @param identity checked before the node is first believed, after each failure and every few
    *   minutes; null: never
    * @param monotonic milliseconds of a clock that is never set
+   * @param askedAgainForMs the longest that a node which is believed is asked for it
    */
   constructor(
     node: ChainNode,
     identity: ChainIdentity | null,
     monotonic: () => number = () => performance.now(),
+    askedAgainForMs: number = ASKED_AGAIN_FOR_MS,
   ) {
+    this.#askedAgainForMs = askedAgainForMs;
     this.#node = node;
     this.#identity = identity;
     this.#monotonic = monotonic;
@@ -108,14 +114,16 @@ export class NodeHealth {
 
   /**
    * Asks a node that is believed once more, when it is time. Others believe it meanwhile; one that does
-   * not answer this has not changed, and whether it answers at all shows by what it is read for.
+   * not answer this has not changed, and whether it answers at all shows by what it is read for. It is given up soon, as
+   * what the read that met it has of its time is for that.
    */
   async #askAgain(signal: AbortSignal): Promise<void> {
     const now = this.#monotonic();
     if (now < this.#askAgainAt) return;
     this.#askAgainAt = now + UNANSWERED_MS;
     try {
-      await this.#identity?.require(this.#node, signal);
+      const bound = AbortSignal.any([signal, AbortSignal.timeout(this.#askedAgainForMs)]);
+      await this.#identity?.require(this.#node, bound);
       this.#askAgainAt = now + IDENTITY_MS;
     } catch (error) {
       if (!(error instanceof ChainUnavailable) || error instanceof WrongChainNode) throw error;

@@ -116,6 +116,11 @@ export function answerRequest(desk: Desk, request: SignRequest, read: ReadForAll
       if (reason !== null) return refuse(request, "wrong-destination", reason);
     }
   }
+  // asked without a nonce, so that none is promised to what is refused for reasons of its own: it is judged, and never signed
+  if (builder.ends.by === "nonce" && envelope.nonce === null && request.purpose === "pay") {
+    const limitFault = desk.spending.fault(work.intents, desk.steady());
+    if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
+  }
   const envelopeFault = endFault(builder, envelope) ?? builder.envelopeFault(envelope, desk.now());
   if (envelopeFault !== null) return refuse(request, "bad-envelope", envelopeFault);
   return builder.ends.by === "nonce"

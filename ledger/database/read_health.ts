@@ -9,6 +9,8 @@ export interface Health {
   readonly untriedEvents: number;
   /** Inbox rows that were quarantined by a bug or by an unexpected outcome and wait for an operator. */
   readonly quarantinedRows: number;
+  /** Transfers that came in on another network than their address' and wait for an operator. */
+  readonly misdirectedRows: number;
   /** Merchant after which the next call continues; the same again while this one found something. */
   readonly continueAfter: string;
 }
@@ -20,7 +22,9 @@ export interface Health {
  * @param after the merchants behind this one; what the last call returned, so that none is left out
  */
 export async function readHealth(sql: Sql, untriedSeconds: number, after = ""): Promise<Health> {
-  const [row] = await sql<{ untried: string; quarantined: string; last: string | null }[]>`
+  const [row] = await sql<
+    { untried: string; quarantined: string; misdirected: string; last: string | null }[]
+  >`
     WITH RECURSIVE waiting AS (
       (SELECT o.merchant_id FROM book.outbox o WHERE o.status = 'PENDING' AND o.merchant_id > ${after}
        ORDER BY o.merchant_id LIMIT 1)
@@ -42,9 +46,15 @@ export async function readHealth(sql: Sql, untriedSeconds: number, after = ""): 
       (SELECT CASE WHEN count(*) = ${MERCHANTS} THEN max(merchant_id) END FROM counted) AS last,
       (SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NOT NULL
         AND quarantine NOT LIKE 'unclaimed:%' AND quarantine NOT LIKE 'claimed:%'
-        AND quarantine NOT LIKE 'unproven:%') AS quarantined`;
+        AND quarantine NOT LIKE 'unproven:%' AND quarantine NOT LIKE 'misdirected:%') AS quarantined,
+      (SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL AND quarantine LIKE 'misdirected:%') AS misdirected`;
   const untriedEvents = Number(row?.untried ?? 0);
   // the same merchants again while something is found, so that the warning stays until it is over
   const continueAfter = untriedEvents > 0 ? after : row?.last ?? "";
-  return { untriedEvents, quarantinedRows: Number(row?.quarantined ?? 0), continueAfter };
+  return {
+    untriedEvents,
+    quarantinedRows: Number(row?.quarantined ?? 0),
+    misdirectedRows: Number(row?.misdirected ?? 0),
+    continueAfter,
+  };
 }

@@ -111,9 +111,12 @@ export async function recordUnknownSpends(
         ELSE f.status
       END
     FROM ${foundShape.rows(sql, "f", found)}
-    WHERE NOT EXISTS (
+    WHERE (NOT EXISTS (
         SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
           AND a.outcome NOT IN ('expired', 'superseded'))
+        -- of several transfers one was declared dead all the same
+        OR EXISTS (SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
+          AND a.outcome IN ('expired', 'superseded')))
       AND f.height > coalesce((
         SELECT c.began_height FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'), -1)
     ON CONFLICT DO NOTHING RETURNING txid, log_index, status, currency

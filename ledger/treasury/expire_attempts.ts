@@ -50,7 +50,8 @@ export interface ExpiryEvidence {
  * meeting them. The scan records what it meets before its cursor moves, and a transaction can only
  * be in a block whose parent is not past its last tick: so the block before the cursor's being past
  * it is the proof, kept as evidence with the attempt. A node's answer never takes its place; for
- * large transfers a second node's testimony stands beside it. A cursor that was read in another
+ * large transfers a second node's testimony stands beside it; of transfers that share a transaction the
+ * sum counts, and all of them expire or none does. A cursor that was read in another
  * history of the database proves nothing: this one may lack what was recorded before it moved.
  *
  * One whose rows another transaction holds stays signed until a later look; the others are declared
@@ -75,7 +76,9 @@ export async function expireAttempts(
     internal.push(await expireTogether(sql, work, true, only));
   };
   const missed = await writeApart([null], APART_MS, () => expire(null));
-  if (missed.length > 0) await writeApart(await readLateInternal(sql, work), APART_MS, expire);
+  if (missed.length > 0) {
+    await writeApart(await readLateInternal(sql, work), APART_MS, (parts) => expire(parts.flat()));
+  }
   return {
     requeued: [...payouts.requeued, ...internal.flatMap(({ requeued }) => requeued)],
     abandoned: payouts.abandoned,
@@ -90,17 +93,17 @@ interface ExpiryWork {
   readonly proof: ExpiryEvidence;
 }
 
-/** Transfers of the service whose expiry the scan has passed, whatever else they lack. */
+/** Transfers of the service whose expiry the scan has passed, whatever else they lack, by their transactions. */
 async function readLateInternal(
   sql: Sql,
   { network, solid }: ExpiryWork,
-): Promise<readonly string[]> {
-  const rows = await sql<{ id: string }[]>`
-    SELECT o.id FROM book.outgoing o
+): Promise<readonly (readonly string[])[]> {
+  const rows = await sql<{ id: string; txid: string }[]>`
+    SELECT o.id, a.txid FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     WHERE o.network = ${network} AND o.status = 'signed' AND o.payment_id IS NULL
       AND a.dies_after < ${solid.previousTick} ORDER BY o.id`;
-  return rows.map(({ id }) => id);
+  return [...Map.groupBy(rows, ({ txid }) => txid).values()].map((one) => one.map(({ id }) => id));
 }
 
 /**
@@ -139,7 +142,7 @@ async function expireTogether(
       }[]
     >`
       WITH late AS (
-        SELECT o.id, o.merchant_id, a.number, a.txid, a.adopted, t.testimony FROM book.outgoing o
+        SELECT o.id, o.merchant_id, a.number, a.txid, a.intents, a.adopted, t.testimony FROM book.outgoing o
         JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
         LEFT JOIN unnest(${testimonies.map(([txid]) => txid)}::text[],
           ${testimonies.map(([, testimony]) => JSON.stringify(shown(testimony)))}::text[])
@@ -161,17 +164,21 @@ async function expireTogether(
           -- or by one that could not write it, and its block is read again
           AND NOT EXISTS (SELECT FROM book.late_outcome l WHERE l.outgoing_id = o.id AND l.number = a.number
             AND l.merchant_id = o.merchant_id)
-          AND (${above}::text IS NULL OR o.currency = 'native' OR o.amount <= ${above}::text::numeric
-            OR t.testimony IS NOT NULL)
+          AND (${above}::text IS NULL OR o.currency = 'native' OR t.testimony IS NOT NULL
+            OR CASE WHEN a.intents = 1 THEN o.amount ELSE book.sum_of_transaction(a.txid, a.network) END
+              <= ${above}::text::numeric)
         ORDER BY o.id FOR NO KEY UPDATE OF o, a SKIP LOCKED
+      ), whole AS (
+        SELECT l.* FROM late l
+        WHERE l.intents = 1 OR l.intents = (SELECT count(*) FROM late k WHERE k.txid = l.txid)
       ), attempt AS (
         UPDATE book.attempt a SET outcome = 'expired', evidence = ${evidence}::text::jsonb
           || CASE WHEN l.testimony IS NULL THEN '{}'::jsonb
              ELSE jsonb_build_object('second', l.testimony::jsonb) END
-        FROM late l WHERE a.outgoing_id = l.id AND a.number = l.number AND a.merchant_id = l.merchant_id
+        FROM whole l WHERE a.outgoing_id = l.id AND a.number = l.number AND a.merchant_id = l.merchant_id
       )
       UPDATE book.outgoing o SET status = 'dead', reason = 'expired', updated_at = now()
-      FROM late l WHERE o.id = l.id AND o.merchant_id = l.merchant_id
+      FROM whole l WHERE o.id = l.id AND o.merchant_id = l.merchant_id
       RETURNING o.id, o.merchant_id, o.kind, o.payment_id, o.attempts, l.txid, l.adopted,
         (SELECT w.settlement_id FROM book.withdrawal w
          WHERE w.id = o.payment_id AND w.merchant_id = o.merchant_id) AS settlement_id`;

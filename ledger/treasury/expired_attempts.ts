@@ -16,7 +16,8 @@ const expiredShape = shape({
 export type ExpiredAttempt = RowOf<typeof expiredShape>;
 
 /**
- * Signed transactions of more than an amount whose expiry our scan has passed, oldest first. What
+ * Signed transactions of more than an amount whose expiry our scan has passed, oldest first, each once: what several
+ * transfers move with one counts together. What
  * moves the chain's own coin is not among them: it pays no merchant.
  *
  * @param previousTick of the solid cursor
@@ -35,8 +36,9 @@ export async function readExpiredAttempts(
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     WHERE o.network = ${network} AND o.status = 'signed' AND o.currency <> 'native'
-      AND o.amount > ${formatAmount(above)}::text::numeric
-      AND a.dies_after < ${previousTick}
+      AND CASE WHEN a.intents = 1 THEN o.amount ELSE book.sum_of_transaction(a.txid, a.network) END
+        > ${formatAmount(above)}::text::numeric
+      AND a.place = 0 AND a.dies_after < ${previousTick}
     ORDER BY o.id LIMIT ${limit}`,
   );
 }

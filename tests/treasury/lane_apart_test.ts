@@ -9,6 +9,8 @@ import {
   type OutcomeFinding,
   recordOutcomes,
 } from "../../ledger/watcher/record_outcomes.ts";
+import { OVER_CAP } from "../../ledger/treasury/queue.ts";
+import { countingSigner } from "../properties/support/counting_signer.ts";
 import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";
@@ -35,10 +37,10 @@ async function addInternal(sql: Sql, id: string, payer: string, currency = "USDT
   }, 1, ${`to-${id}`}, ${payer}, 'queued', now(), now())`;
 }
 
-async function addPayout(sql: Sql, id: string, merchantId: string) {
+async function addPayout(sql: Sql, id: string, merchantId: string, units = 1) {
   await sql`
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
-    VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, 'ETH', 'USDT', 1, 'somewhere', 'queued', now(), now())`;
+    VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, 'ETH', 'USDT', ${units}, 'somewhere', 'queued', now(), now())`;
 }
 
 /** States of all transfers, by id. */
@@ -196,4 +198,34 @@ test("a cancel leaves a payout's pause, tries and reason as they are, so that it
     SELECT o.tries, o.reason, o.lease_until > now() + interval '5 minutes' AS waits, o.attempts, a.purpose
     FROM book.outgoing o JOIN book.attempt a ON a.outgoing_id = o.id WHERE o.id = ${refused}`;
   assertEquals(row, { tries: 4, reason, waits: true, attempts: 1, purpose: "cancel" });
+});
+
+test("a payout above the signer's cap has no nonce promised to it, and stays with those that wait for a person", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  await addPayout(sql, "out_a", merchantId);
+  await addPayout(sql, "out_b", merchantId, 11);
+  await addPayout(sql, "out_c", merchantId);
+  const signer = countingSigner(sql, "ETH", { "USDT/ETH": { perTransaction: amount("10") } });
+  const chain = numberedChain(calmLane(), { estimateFee: () => Promise.resolve(PRICE) });
+  const { lanes, poll } = lanesOn(sql, chain, { signer });
+  await poll();
+  const { transactions } = await signQueued(
+    chain,
+    nodeOf(sql, chain, { signer }),
+    25,
+    "merchants",
+    NONE,
+    lanes,
+  );
+  assertEquals(transactions.map(({ outgoingId }) => outgoingId), ["out_a", "out_c"]);
+  const found =
+    await sql`SELECT nonce, tries, reason LIKE ${OVER_CAP} AS is_over FROM book.outgoing WHERE id = 'out_b'`;
+  assertEquals([...found], [{ nonce: null, tries: 1, is_over: true }]);
+  const nonces = await sql<
+    { nonce: number }[]
+  >`SELECT nonce::int FROM book.lane_nonce ORDER BY nonce`;
+  assertEquals(nonces.map(({ nonce }) => nonce), [0, 1]);
 });

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -165,4 +166,24 @@ test("a node that cannot go on with what is promised passes the turn to one that
   await assertRejects(poll, SignerUnavailable);
   const [turn] = await sql`SELECT until <= now() AS is_over FROM book.signing_turn`;
   assertEquals(turn, { is_over: true });
+});
+
+test("a scan that has not begun is told, and is no error: it is over by itself", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await sql`
+    INSERT INTO hub.wallet (network, wallet_id, hot_wallet, fingerprint)
+    VALUES ('ETH', 'wal_test', 'hot-wallet', ${"0".repeat(64)})`;
+  const { lanes, poll } = lanesOn(sql, numberedChain(calmLane()));
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { kept: (record) => void records.push(record) },
+    loggers: [
+      { category: ["engine"], lowestLevel: "debug", sinks: ["kept"] },
+      { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["kept"] },
+    ],
+  });
+  await poll().finally(reset);
+  assertEquals([lanes.state?.stopped, lanes.room("hot")], ["the scan has not begun", 0]);
+  assertEquals(records.filter(({ level }) => level === "error"), []);
 });

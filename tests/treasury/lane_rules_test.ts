@@ -189,11 +189,13 @@ const BROKEN: Readonly<Record<string, Broken>> = {
     await addUnchecked(sql, "pay", "7, 1, now()");
   }],
   "an attempt that never ends": ["attempt_ends_one_way", async (sql) => {
-    await signO1(sql);
     await addUnchecked(sql, "pay", "NULL, NULL, NULL");
   }],
-  "a cancel of no nonce": ["attempt_cancels_a_nonce", async (sql) => {
+  "a signature that expires beside one with a nonce": ["another one may still pay", async (sql) => {
     await signO1(sql);
+    await addUnchecked(sql, "pay", "NULL, 1, now()");
+  }],
+  "a cancel of no nonce": ["attempt_cancels_a_nonce", async (sql) => {
     await addUnchecked(sql, "cancel", "NULL, 1, now()");
   }],
   "a payment that ends as a cancel": ["attempt_ends_by_purpose", async (sql) => {

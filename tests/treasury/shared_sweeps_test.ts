@@ -8,7 +8,9 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { readWalletMoves } from "../../ledger/reconcile/holdings.ts";
 import { countCosts } from "../../ledger/treasury/costs.ts";
+import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
+import { readExpiredAttempts } from "../../ledger/treasury/expired_attempts.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { readInFlight } from "../../ledger/treasury/signing.ts";
 import { amount } from "../support/books.ts";
@@ -273,3 +275,155 @@ test("the schema stores a shared transaction whole, and only of sweeps that the 
     await assertRejects(() => change(text), Error, "Cannot change an attempt");
   }
 });
+
+/** The scan is past every tick of what was signed. */
+async function passExpiry(sql: Sql) {
+  const past = 4_000_000_000_000;
+  return await placeCursor(sql, "TRX", {
+    height: 9,
+    hash: "b9",
+    time: past,
+    previousTime: past - 1,
+    tick: past,
+    previousTick: past - 1,
+  });
+}
+
+test("a shared transaction expires for all of its sweeps or for none", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 3);
+  const chain = sharing();
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  const solid = await passExpiry(sql);
+  await sql.begin(async (tx) => {
+    await tx`SELECT FROM book.outgoing WHERE id = 'out_2' FOR UPDATE`;
+    assertEquals((await expireAttempts(sql, "TRX", solid, 3)).requeued, []);
+  });
+  assertEquals((await attempts(sql)).map(({ outcome }) => outcome), [null, null, null]);
+  const evidence = { height: 9, hash: "b9", previousTick: 4_000_000_000_000 };
+  const partly = sql`
+    UPDATE book.attempt SET outcome = 'expired', evidence = ${JSON.stringify(evidence)}::text::jsonb
+    WHERE outgoing_id = 'out_2'`;
+  await assertRejects(() => partly, Error, "Cannot expire a part of a transaction");
+  assertEquals((await expireAttempts(sql, "TRX", solid, 3)).requeued.length, 3);
+});
+
+test("what sweeps move together decides whether a second node has to prove their transaction's death", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 3);
+  const chain = sharing();
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  const solid = await passExpiry(sql);
+  const above = amount("14");
+  const asked = await readExpiredAttempts(sql, "TRX", solid.previousTick, above, 9);
+  assertEquals(asked.map(({ outgoingId }) => outgoingId), ["out_1"], "each transaction once");
+  const second = { above, testimonies: new Map() };
+  const unproven = await expireAttempts(sql, "TRX", solid, 3, { second, scannedFrom: null });
+  assertEquals(unproven.requeued, []);
+  const [txid] = asked.map((one) => one.txid);
+  const testimony = {
+    node: "n",
+    height: 9,
+    hash: "b9",
+    previousTick: solid.previousTick,
+    askedAt: 1,
+  };
+  const agreed = { above, testimonies: new Map([[txid ?? "", testimony]]) };
+  const proven = await expireAttempts(sql, "TRX", solid, 3, { second: agreed, scannedFrom: null });
+  assertEquals(proven.requeued.length, 3);
+});
+
+test("a shared transaction that was declared dead for one of its sweeps alone is listed when a block has it", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 3);
+  await watchAddresses(sql, [
+    {
+      address: "address-2",
+      network: "TRX",
+      merchantId: "mer_1",
+      addressId: "adr_1",
+      walletIndex: 2,
+    },
+  ]);
+  const chain = sharing();
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  const [shared] = await attempts(sql);
+  await sql.begin(async (tx) => {
+    // as a version before this rule has left it
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`
+      UPDATE book.attempt SET outcome = 'expired', evidence = '{"height":9,"hash":"b9","previousTick":4000000000000}'
+      WHERE outgoing_id = 'out_2'`;
+    await tx`UPDATE book.outgoing SET status = 'queued' WHERE id = 'out_2'`;
+  });
+  await placeCursor(sql, "TRX", {
+    height: 9,
+    hash: "b9",
+    time: 1,
+    previousTime: 0,
+    tick: 1,
+    previousTick: 0,
+  });
+  await recordBlocks(sql, chain, [blockOf(10, shared?.txid ?? "", [1, 2, 3])], "solid");
+  const listed = await sql`SELECT wallet, status FROM hub.unknown_spend`;
+  assertEquals([...listed], [{ wallet: "2", status: "listed" }]);
+});
+
+test("an address that no node answers for waits alone, and the others share their transaction", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 3);
+  const chain = sharing({
+    balanceOf: (address) =>
+      address === "address-2"
+        ? Promise.reject(new ChainUnavailable("timeout", "Cannot read"))
+        : Promise.resolve(amount("1000")),
+  });
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  assertEquals((await attempts(sql)).map(({ id, intents }) => `${id} ${intents}`), [
+    "out_1 2",
+    "out_3 2",
+  ]);
+  assertEquals(await reasonOf(sql, "out_2"), "waiting for another try");
+});
+
+test("where one address keeps a shared transaction from having a price, each goes by itself", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 3);
+  const chain = sharing({
+    estimateFee: (movements) =>
+      movements.some(({ from }) => from === "address-2")
+        ? Promise.reject(new ChainUnavailable("malformed", "Cannot read a price"))
+        : Promise.resolve({ fee: amount("1"), limit: amount("10") }),
+  });
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  assertEquals((await attempts(sql)).map(({ id, intents }) => `${id} ${intents}`), [
+    "out_1 1",
+    "out_3 1",
+  ]);
+  assertEquals(await reasonOf(sql, "out_2"), "waiting for its price");
+});
+
+test("sweeps whose transaction would cost more than the cap wait for lower fees, all of them", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 3);
+  const chain = sharing({
+    estimateFee: () => Promise.reject(new ChainUnavailable("above-cap", "Cannot pay so much")),
+  });
+  assertEquals((await signQueued(chain, nodeOf(sql, chain), 9, "internal")).transactions, []);
+  for (const id of ["out_1", "out_2", "out_3"]) {
+    assertEquals(await reasonOf(sql, id), "waiting: fees are above the cap");
+  }
+});
+
+async function reasonOf(sql: Sql, id: string): Promise<string | null> {
+  const [row] = await sql<
+    { reason: string | null }[]
+  >`SELECT reason FROM book.outgoing WHERE id = ${id}`;
+  return row?.reason ?? null;
+}

@@ -1,9 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { misdirectedDust } from "../../actors/watcher/misdirected_transfers.ts";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import type { Block } from "../../chains/chain.ts";
 import { networksAlike } from "../../chains/profiles.ts";
 import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { readHealth } from "../../ledger/database/read_health.ts";
 import {
   acknowledgeQuarantined,
   listQuarantine,
@@ -131,4 +133,30 @@ Deno.test("only networks whose addresses look alike are looked through for a mis
   assertEquals(networksAlike("TRX"), []);
   assertEquals(networksAlike("SOL"), []);
   assertEquals([...networksAlike("BNB")].sort(), ["ETH", "SEP", "tBNB"]);
+  // what a test network brings is worth nothing to an address of a main one
+  assertEquals([...networksAlike("SEP")], ["tBNB"]);
+});
+
+test("less than a dollar on the wrong network leaves no row, is counted, and hides none that is worth a person's time", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await issue(sql);
+  const block = blockOf(1);
+  const dust = {
+    ...block,
+    transfers: block.transfers.map((one) => ({ ...one, amount: amount("0.999999") })),
+  };
+  const before = misdirectedDust().get("BNB") ?? 0;
+  await recordBlocks(sql, paperChain("BNB"), [dust], "solid");
+  const listed = async () =>
+    (await listQuarantine(sql, { kind: "misdirected" }, { page: 1, limit: 9 })).total;
+  assertEquals([await listed(), (misdirectedDust().get("BNB") ?? 0) - before], [0, 1]);
+  const worth = {
+    ...blockOf(2),
+    transfers: blockOf(2).transfers.map((one) => ({ ...one, amount: amount("1") })),
+  };
+  await recordBlocks(sql, paperChain("BNB"), [worth], "solid");
+  assertEquals(await listed(), 1);
+  const { quarantinedRows, misdirectedRows } = await readHealth(sql, 30);
+  assertEquals([quarantinedRows, misdirectedRows], [0, 1], "each has a reason of its own");
 });

@@ -1,5 +1,5 @@
 import { createSigner } from "../../../chains/signer/create_signer.ts";
-import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
+import { type Limits, SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import type { SigningKey, TransferBuilder } from "../../../chains/signer.ts";
 import type { Envelope } from "../../../chains/chain.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
@@ -9,7 +9,7 @@ import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 
 /** The real signer with the real rules, whose signatures are paper. */
-export function countingSigner(sql: Sql, network: Network) {
+export function countingSigner(sql: Sql, network: Network, limits: Limits = {}) {
   let signed = 0;
   const keyOf = (wallet: "hot" | number): SigningKey => ({
     address: wallet === "hot" ? "hot-wallet" : `address-${wallet}`,
@@ -51,7 +51,7 @@ export function countingSigner(sql: Sql, network: Network) {
       readUsed: (places) => readUsedNonces(sql, places),
     },
     builders: [builder],
-    spending: new SpendingLimits({}),
+    spending: new SpendingLimits(limits),
     now: Date.now,
   });
 }
