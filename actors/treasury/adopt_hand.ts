@@ -8,15 +8,19 @@
 
 import type { Block, Chain, Checkpoint } from "../../chains/chain.ts";
 import type { SentBy } from "../../chains/lane.ts";
+import { textKey } from "../../chains/text_key.ts";
+import { findAddresses, findAddressIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import type { HubAudit } from "../../ledger/audit.ts";
 import {
   adoptForeignHand,
   type AdoptionRefused,
   disownHand,
   findForeignHand,
+  hasLane,
   readPromisedTo,
 } from "../../ledger/lanes/foreign_hands.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { findAttempt } from "../../ledger/payouts.ts";
 import {
   type BesideScan,
   type ChainInDoubt,
@@ -26,7 +30,10 @@ import {
 
 /** The parts of a chain that are asked about a transaction. */
 type Deps = BesideScan<
-  Pick<Chain, "capabilities" | "hotWallet" | "eventAddress" | "addressOf" | "blocks">
+  Pick<
+    Chain,
+    "capabilities" | "hotWallet" | "eventAddress" | "addressOf" | "blocks" | "transaction"
+  >
 >;
 
 /** Reasons why nothing is known of a transaction. */
@@ -78,6 +85,8 @@ type Found =
     readonly kind: "found";
     /** Null: no node has it in a block. */
     readonly by: SentBy | null;
+    /** The service's wallet that has sent it: `hot`, or a derivation index; null: none of them. */
+    readonly payer: string | null;
     /** Its solid block; null: no node gives all of it now. */
     readonly block: Block | null;
     /** True where that block has it. */
@@ -89,8 +98,6 @@ async function find(deps: Deps, network: Network, txid: string, boundMs: number)
   const { sql, chain, stopped } = deps;
   const { life } = chain.capabilities;
   if (life.kind !== "nonce") return { kind: "not_numbered" };
-  const listed = await findForeignHand(sql, network, txid);
-  if (listed === null) return { kind: "refused", why: "decided" };
   const believed = await readBelieved(sql, network, stopped);
   if (believed.kind === "in_doubt") return believed;
   const signal = AbortSignal.timeout(boundMs);
@@ -98,9 +105,43 @@ async function find(deps: Deps, network: Network, txid: string, boundMs: number)
     life.lane.sent(txid, signal, believed.cursor).then((by) => ({ kind: "sent" as const, by })),
   );
   if (sent.kind === "in_doubt") return sent;
-  const block = await solidBlock(chain, listed.height, signal, believed.cursor);
+  const { by } = sent;
+  const payer = by === null ? null : await payerBehind(deps, network, by.eventFrom);
+  const listed = await findForeignHand(sql, network, txid);
+  // a deposit address' transactions are on no list: one of them is found by its id, where the service has a lane of it
+  const isOfAddress = payer !== null && payer !== "hot" && await hasLane(sql, network, payer) &&
+    await findAttempt(sql, network, txid) === null;
+  if (listed === null && !isOfAddress) return { kind: "refused", why: "decided" };
+  const height = listed?.height ?? await heightOf(chain, txid, signal, believed.cursor);
+  if (height === null) return { kind: "unread" };
+  const block = await solidBlock(chain, height, signal, believed.cursor);
   const isThere = block?.transactions.some((one) => one.txid === txid) ?? false;
-  return { kind: "found", by: sent.by, block, isThere };
+  return { kind: "found", by, payer, block, isThere };
+}
+
+/** The service's wallet behind a sender: `hot`, or a derivation index; null: none. */
+async function payerBehind(
+  { sql, chain }: Deps,
+  network: Network,
+  eventFrom: string,
+): Promise<string | null> {
+  if (eventFrom === chain.eventAddress(chain.hotWallet)) return "hot";
+  const owner = (await findAddresses(sql, network, [textKey(eventFrom)])).get(eventFrom);
+  if (owner === undefined) return null;
+  const index = (await findAddressIndexes(sql, network, [owner.address])).get(owner.address);
+  return index === undefined ? null : String(index);
+}
+
+/** The solid block of a transaction, of those that the own scan has read; null: none of them has it. */
+async function heightOf(
+  chain: Pick<Chain, "transaction">,
+  txid: string,
+  signal: AbortSignal,
+  cursor: Checkpoint,
+): Promise<number | null> {
+  const found = await chain.transaction(txid, "solid", signal, cursor);
+  if (found.kind !== "found" || found.transaction.height > cursor.height) return null;
+  return found.transaction.height;
 }
 
 /**
@@ -117,21 +158,20 @@ export async function showHand(
 ): Promise<HandShown | Unknown> {
   const found = await find(deps, network, txid, boundMs);
   if (found.kind !== "found") return found;
-  const { by } = found;
+  const { by, payer } = found;
   if (by === null) return { kind: "unread" };
   const { sql, chain } = deps;
-  const isHotWallet = by.eventFrom === chain.eventAddress(chain.hotWallet);
   return {
     kind: "shown",
     sender: chain.addressOf(by.eventFrom),
     nonce: by.nonce,
-    isHotWallet,
-    promisedTo: isHotWallet ? await readPromisedTo(sql, network, by.nonce) : [],
+    isHotWallet: payer === "hot",
+    promisedTo: payer === null ? [] : await readPromisedTo(sql, network, payer, by.nonce),
   };
 }
 
 /**
- * Adopts a transaction that the scan has listed.
+ * Adopts a transaction of the hot wallet that the scan has listed, or one of a deposit address that the service has a lane of.
  *
  * @param nonce as the administrator has read it
  * @param audit its line, in the commit of its effect
@@ -151,17 +191,16 @@ export async function adoptHand(
 ): Promise<AdoptionOutcome> {
   const found = await find(deps, network, txid, boundMs);
   if (found.kind !== "found") return found;
-  const { by, block, isThere } = found;
+  const { by, payer, block, isThere } = found;
   if (by === null || block === null) return { kind: "unread" };
-  const { sql, chain } = deps;
-  if (!isThere || by.eventFrom !== chain.eventAddress(chain.hotWallet)) {
-    const reason = `${txid} is not one of the hot wallet in block ${block.height}`;
+  if (!isThere || payer === null) {
+    const reason = `${txid} is not one of the service's wallets in block ${block.height}`;
     return { kind: "in_doubt", reason };
   }
   if (by.nonce !== nonce) return { kind: "other_nonce", nonce: by.nonce };
   const { height, hash } = block;
-  const adoption = { network, txid, height, hash, nonce, bytes: by.bytes, reason };
-  const done = await adoptForeignHand(sql, adoption, audit);
+  const adoption = { network, payer, txid, height, hash, nonce, bytes: by.bytes, reason };
+  const done = await adoptForeignHand(deps.sql, adoption, audit);
   if ("refused" in done) return { kind: "refused", why: done.refused };
   return { kind: "adopted", nonce, notified: done.notified };
 }

@@ -80,7 +80,8 @@ export const adoptTransaction = adminRoute({
     "On networks whose wallets number their transactions nothing is signed while one is listed " +
     "that the books do not know. Adopting it says that its number is used: what the service had " +
     "signed with that can be in no block any more and is signed anew. Tokens that it moved are " +
-    "decided apart (`deno task admin failover`). The number is the one that " +
+    "decided apart (`deno task admin failover`). One of a deposit address keeps that address alone from being " +
+    "swept; it is on no list and is adopted by its id, where the service has signed for the address before. The number is the one that " +
     "`POST /api/admin/treasury/sender` has shown; compare it with a block explorer.",
   anyOf: ["admin:treasury"],
   body: z.strictObject({ ...named, nonce: eg(nonce, 42), reason }),

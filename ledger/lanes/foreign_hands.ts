@@ -119,21 +119,31 @@ export async function findForeignHand(
   return row === undefined ? null : { height: Number(row.height), status: row.status };
 }
 
-/** Transfers that the hot wallet's nonce is promised to: what the service has signed for them ends by an adoption. */
+/** True where the service has promised nonces of a payer before. */
+export async function hasLane(sql: Sql, network: Network, payer: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM book.lane_nonce WHERE network = ${network} AND payer = ${payer} LIMIT 1`;
+  return rows.length > 0;
+}
+
+/** Transfers that a payer's nonce is promised to: what the service has signed for them ends by an adoption. */
 export async function readPromisedTo(
   sql: Sql,
   network: Network,
+  payer: string,
   nonce: number,
 ): Promise<readonly string[]> {
   const [row] = await sql<{ intents: string[] }[]>`
     SELECT intents FROM book.lane_nonce
-    WHERE network = ${network} AND payer = 'hot' AND nonce = ${nonce} AND used_by IS NULL`;
+    WHERE network = ${network} AND payer = ${payer} AND nonce = ${nonce} AND used_by IS NULL`;
   return row?.intents ?? [];
 }
 
 /** A transaction to be adopted, as a solid block shows it. */
 export interface Adoption {
   readonly network: Network;
+  /** `hot`, or the derivation index of the deposit address that has sent it; only the hot wallet's are listed. */
+  readonly payer: string;
   readonly txid: string;
   readonly height: number;
   /** The block's hash. */
@@ -171,7 +181,7 @@ export async function adoptForeignHand(
   adoption: Adoption,
   audit: HubAudit,
 ): Promise<{ readonly refused: AdoptionRefused } | { readonly notified: readonly string[] }> {
-  const { network, txid, nonce, height, hash, bytes, reason } = adoption;
+  const { network, payer, txid, nonce, height, hash, bytes, reason } = adoption;
   try {
     return await sql.begin(async (tx) => {
       const { count } = await tx`
@@ -179,8 +189,8 @@ export async function adoptForeignHand(
           actor = ${audit.actor}, reason = ${reason}
         WHERE network = ${network} AND txid = ${txid} AND log_index = -1
           AND status IN ('open', 'unproven', 'not_ours')`;
-      if (count === 0) throw new Undone("decided");
-      const end = { payer: "hot", nonce, usedBy: txid, height, hash, foreignBytes: bytes };
+      if (count === 0 && payer === "hot") throw new Undone("decided");
+      const end = { payer, nonce, usedBy: txid, height, hash, foreignBytes: bytes };
       const { ended, notified } = await endNonces(tx, network, [{ ...end, intents: [] }]);
       if (ended.length === 0) await takeNonce(tx, adoption);
       await writeAudit(tx, audit);
@@ -195,15 +205,18 @@ export async function adoptForeignHand(
 /** Adds a nonce to the lane that nothing was promised for; one below its beginning is none of it. */
 async function takeNonce(
   tx: TransactionSql,
-  { network, nonce, txid, height, bytes }: Adoption,
+  { network, payer, nonce, txid, height, bytes }: Adoption,
 ): Promise<void> {
   const [lane] = await tx<{ first: string | null; next: string | null; used_by: string | null }[]>`
-    SELECT w.first_nonce AS first, coalesce(
-        (SELECT max(n.nonce) + 1 FROM book.lane_nonce n WHERE n.network = w.network AND n.payer = 'hot'), w.first_nonce) AS next,
+    SELECT f.first, coalesce(
+        (SELECT max(n.nonce) + 1 FROM book.lane_nonce n WHERE n.network = w.network AND n.payer = ${payer}), f.first) AS next,
       (SELECT n.used_by FROM book.lane_nonce n
-       WHERE n.network = w.network AND n.payer = 'hot' AND n.nonce = ${nonce}) AS used_by
-    FROM hub.wallet w WHERE w.network = ${network}`;
+       WHERE n.network = w.network AND n.payer = ${payer} AND n.nonce = ${nonce}) AS used_by
+    FROM hub.wallet w CROSS JOIN LATERAL (SELECT CASE ${payer} WHEN 'hot' THEN w.first_nonce ELSE (
+      SELECT min(n.nonce) FROM book.lane_nonce n WHERE n.network = w.network AND n.payer = ${payer}) END AS first) f
+    WHERE w.network = ${network}`;
   if (lane === undefined || lane.first === null || nonce < Number(lane.first)) return;
+  if (lane.used_by === txid) throw new Undone("decided");
   if (lane.used_by !== null) {
     throw new Error(
       `Cannot adopt a transaction as another one has its nonce: ${nonce}, ${lane.used_by}`,
@@ -212,5 +225,5 @@ async function takeNonce(
   if (nonce !== Number(lane.next)) throw new Undone("later");
   await tx`
     INSERT INTO book.lane_nonce (network, payer, nonce, intents, used_by, height, foreign_hand, foreign_bytes)
-    VALUES (${network}, 'hot', ${nonce}, '{}', ${txid}, ${height}, true, ${bytes})`;
+    VALUES (${network}, ${payer}, ${nonce}, '{}', ${txid}, ${height}, true, ${bytes})`;
 }
