@@ -177,7 +177,8 @@ export class LowFunds {
         this.#since.delete(name);
         return;
       }
-      const since = this.#since.get(name) ?? now;
+      // a time of a clock that was ahead would put the report off for as long as it was
+      const since = Math.min(this.#since.get(name) ?? now, now);
       this.#since.set(name, since);
       if (now - since < this.#lastsMs) return;
       shortages.set(name, `${name}: ${formatAmount(held)} of at least ${formatAmount(least)}`);

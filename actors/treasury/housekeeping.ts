@@ -14,7 +14,7 @@ import {
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { planCold } from "./cold_planner.ts";
-import { type Funds, FundsWatch, grownSince, LowFunds, readFunds } from "./funds.ts";
+import { type Funds, FundsWatch, grownSince, type LowFunds, readFunds } from "./funds.ts";
 import { waitsFor } from "./prepare_batch.ts";
 import type { LaneState } from "./lane_state.ts";
 import { isClosed } from "./signed_rows.ts";
@@ -43,19 +43,22 @@ export class Housekeeping {
   /** Last time that the held currencies were written into the queue. */
   #heldAt = -Infinity;
 
-  /** @param policy null: nothing is low, and nothing goes to a cold wallet */
+  /**
+   * @param policy null: nothing goes to a cold wallet
+   * @param kept what outlives this treasury: issuers' switches, and since when something is low
+   */
   constructor(
     chain: Chain,
     policy: TreasuryPolicy | null,
     deps: TreasuryDeps,
-    tokens: TokenWatch,
+    kept: { readonly tokens: TokenWatch; readonly low: LowFunds },
   ) {
     this.#chain = chain;
     this.#policy = policy;
     this.#deps = deps;
-    this.#tokens = tokens;
+    this.#tokens = kept.tokens;
     this.#funds = new FundsWatch(deps.sql, chain, deps.resendMs);
-    this.#low = new LowFunds(chain.network, policy?.low ?? null, deps.resendMs);
+    this.#low = kept.low;
   }
 
   /**

@@ -23,6 +23,7 @@ import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { ExpiryProofs } from "./expiry_proofs.ts";
+import { LowFunds } from "./funds.ts";
 import { HistoryHold } from "./history_hold.ts";
 import { Housekeeping, Parts } from "./housekeeping.ts";
 import { Lanes } from "./lanes.ts";
@@ -71,26 +72,32 @@ export function treasuryActors(deps: TreasuryDeps | TreasuriesDeps): ActorKind<T
     activate: (id) => {
       const chain = [...deps.chains.values()].find(({ network }) => network === id);
       if (chain === undefined) throw new Error(`Cannot keep a wallet as it is unknown: ${id}`);
-      const memory = memories.get(chain.network) ?? newMemory(chain);
-      memories.set(chain.network, memory);
       const own = "pace" in deps ? { ...deps, ...deps.pace(chain.network) } : deps;
+      const memory = memories.get(chain.network) ?? newMemory(chain, own);
+      memories.set(chain.network, memory);
       return Promise.resolve(new TreasuryActor(chain, own, memory));
     },
   };
 }
 
-/** Outlives an actor that failed: without it every reload would ask nodes for all of it again. */
+/**
+ * Outlives an actor that failed: without it every reload would ask nodes for all of it again, and a shortage
+ * would never last long enough to be reported while the signer is away, as each poll fails then.
+ */
 interface TreasuryMemory {
   readonly payouts: CurrencyHolds;
   readonly internal: CurrencyHolds;
   readonly tokens: TokenWatch;
+  readonly low: LowFunds;
 }
 
-function newMemory(chain: Chain): TreasuryMemory {
+function newMemory(chain: Chain, { policy, resendMs }: TreasuryDeps): TreasuryMemory {
+  const { network } = chain;
   return {
     payouts: new CurrencyHolds(),
     internal: new CurrencyHolds(),
     tokens: new TokenWatch(chain),
+    low: new LowFunds(network, policy?.(network).low ?? null, resendMs),
   };
 }
 
@@ -124,7 +131,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       askAgainMs: resendMs,
       now,
     });
-    this.#housekeeping = new Housekeeping(chain, policy, deps, memory.tokens);
+    this.#housekeeping = new Housekeeping(chain, policy, deps, memory);
     this.#hold = new HistoryHold({ sql, chain, signer: deps.signer });
     this.#unproven = new UnprovenHands(this.#monotonic);
     const { life } = chain.capabilities;
