@@ -1,31 +1,28 @@
-"""A shop, whole, with Python's standard library: `python3 examples/shop.py serve` takes callbacks,
-`... order ID AMOUNT` sells, `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out.
-Its books are a SQLite file, on disk before a callback is acknowledged, so that a shop that is killed at any
-moment books each event once. Settings: PAYMENTS_URL, API_KEY, WEBHOOK_SECRET, BOOKS, PORT.
-"""
+"""A shop, whole: `python3 examples/shop.py serve` takes callbacks and books each order that is paid, `... order ID
+AMOUNT` sells, `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out. Its books are a SQLite
+file, on disk before a callback is acknowledged, so that a shop that is killed at any moment books each event once.
+Settings: PAYMENTS_URL, API_KEY, WEBHOOK_SECRET, BOOKS, PORT."""
 
 import base64
 import hmac
-import http.client
+import http.server
 import json
 import os
 import sqlite3
 import sys
+import threading
 import time
-import urllib.error
-import urllib.parse
 import urllib.request
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-REPEATED = {"rate_limit_exceeded", "unavailable", "withdrawal_unavailable"}  # nothing was done
-REPEATED |= {"outcome_unknown", "internal", "foreign_answer"}
+REPEATED = "rate_limit_exceeded unavailable withdrawal_unavailable outcome_unknown internal foreign_answer".split()
+BOOKED = {"deposit.confirmed": "receivableAmount", "withdrawal.confirmed": "amount", "withdrawal.failed": "amount"}
 
 
 def call(path, body=None, headers={}):
     """Makes a request that may be repeated; after a lost answer it is sent again, four times in all."""
-    headers = {"Content-Type": "application/json", **headers}
     data = None if body is None else json.dumps(body).encode()  # without data it is a GET
+    headers = {"Content-Type": "application/json", **headers}
     request = urllib.request.Request(os.environ["PAYMENTS_URL"] + path, data, headers)
     request.add_unredirected_header("Authorization", "Bearer " + os.environ["API_KEY"])
     for attempt, pause in enumerate((0.25, 0.5, 1, 2)):
@@ -33,7 +30,7 @@ def call(path, body=None, headers={}):
             try:
                 with urllib.request.urlopen(request, timeout=30) as answer:
                     return json.load(answer)
-            except urllib.error.HTTPError as error:
+            except urllib.request.HTTPError as error:
                 refusal = json.load(error)
                 code = refusal.get("code", "foreign_answer")
                 if code == "duplicate_reference":  # a payout that was made before, and is named
@@ -50,13 +47,12 @@ def call(path, body=None, headers={}):
 def is_genuine(headers, body, secret):
     """Verifies a callback over its raw bytes, before anything is parsed, in constant time."""
     stamp = headers.get("webhook-timestamp", "")[:12]
-    if not stamp.isascii() or not stamp.isdigit() or abs(time.time() - int(stamp)) > 300:
-        return False
+    is_new = stamp.isascii() and stamp.isdigit() and abs(time.time() - int(stamp)) <= 300
     signed = f"{headers.get('webhook-id', '')}.{stamp}.".encode() + body
     key = base64.b64decode(secret.removeprefix("whsec_"))
     expected = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
     given = headers.get("webhook-signature", "").encode().split(b" ")  # two in a rotation
-    return any(hmac.compare_digest(one, expected) for one in given)
+    return is_new and any(hmac.compare_digest(one, expected) for one in given)
 
 
 def books():
@@ -68,22 +64,15 @@ def books():
 
 
 def book(*entry):
-    """Books an entry once."""
+    """Books an entry once; its amount in the books."""
     with books() as database:
         database.execute("INSERT INTO entry VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", entry)
+        return database.execute("SELECT amount FROM entry WHERE event_id = ?", entry[:1]).fetchone()[0]
 
 
-def book_event(event):
-    """Books what an event means. Its name is in the signed body; the header's is not signed."""
-    kind = f"{event['type']}.{event.get('status')}"
-    if kind == "deposit.confirmed":  # what was credited, not what was sent: fees are taken off
-        book(event["eventId"], kind, event["referenceId"], event["receivableAmount"])
-    elif kind in ("withdrawal.confirmed", "withdrawal.failed"):
-        book(event["eventId"], kind, event["referenceId"], event["amount"])
-
-
-class Shop(BaseHTTPRequestHandler):
-    """Callbacks on /callbacks, the books on /books."""
+class Shop(http.server.BaseHTTPRequestHandler):
+    """Takes callbacks as POST, shows the books to GET."""
+    log_message = lambda *_: None  # nothing is said of each request
 
     def answer(self, status, body):
         self.send_response(status)
@@ -93,39 +82,40 @@ class Shop(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = int(self.headers.get("Content-Length", "0"))
-        if not 0 <= length <= 65_536:
-            return self.answer(413, {"ok": False})
-        body = self.rfile.read(length)
+        body = self.rfile.read(length) if 0 <= length <= 65_536 else b""
         if not is_genuine(self.headers, body, os.environ["WEBHOOK_SECRET"]):
             return self.answer(401, {"ok": False})
-        book_event(json.loads(body))
+        event = json.loads(body)  # its name is in the signed body; the header's is not signed
+        kind = f"{event['type']}.{event.get('status')}"
+        if kind in BOOKED:  # of a deposit what was credited, not what was sent: fees are taken off
+            book(event["eventId"], kind, event["referenceId"], event[BOOKED[kind]])
+            threading.Thread(target=book_paid, args=[event["referenceId"]]).start()
         self.answer(200, {"ok": True})
 
     def do_GET(self):
         rows = books().execute("SELECT * FROM entry ORDER BY rowid").fetchall()
         self.answer(200, [dict(zip(("eventId", "kind", "id", "amount"), row)) for row in rows])
 
-    log_message = lambda *_: None  # nothing is said of each request
-
 
 def order(identity, amount):
     """Makes an order's page: the same one while it is open, the next attempt's afterwards."""
+    if book(f"price {identity}", "price", identity, amount) != amount:  # the first one stays
+        raise RuntimeError("Cannot sell an order at another price")
     body = {"network": "TRX", "identifier": identity, "referenceId": identity}
     body |= {"requestedAmount": amount, "requestedCurrency": "USD"}
     for attempt in range(1, 100):  # a key is kept for a day, its page is open for 15 minutes
         page = call("/api/deposit-url", body, {"Idempotency-Key": f"{identity}:{attempt}"})
         if page["expiresAt"] > time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()):
-            book(page["url"], "order", identity, page["payableAmount"])  # KeyError: no rate now
+            book(f"order {identity}", "order", identity, page["payableAmount"])  # KeyError: no rate now
             return page
     raise RuntimeError("Cannot sell as all its pages have expired: is the clock right?")
 
 
 def is_paid(identity):
     """True once the confirmed deposits of all an order's pages, with fees, are what its first asked for."""
-    first = "SELECT amount FROM entry WHERE kind = 'order' AND id = ? ORDER BY rowid LIMIT 1"
-    asked = books().execute(first, (identity,)).fetchone()
+    asked = books().execute("SELECT amount FROM entry WHERE kind = 'order' AND id = ?", [identity]).fetchone()
     query = {"referenceId": identity, "currency": "USDT", "network": "TRX", "status": "CONFIRMED"}
-    paid, page, pages = {}, 1, 1
+    paid, page, pages = {}, 1, 1 if asked else 0
     while page <= pages:  # by their ids, as new ones move others to the next page
         answer = call("/api/deposits?" + urllib.parse.urlencode({**query, "limit": 100, "page": page}))
         paid |= {one["id"]: Decimal(one["amount"]) for one in answer["deposits"]}
@@ -139,12 +129,22 @@ def payout(identity, amount, destination):
     return {"withdrawalId": call("/api/withdrawals", {**body, "referenceId": identity})["withdrawalId"]}
 
 
+def book_paid(*identities):
+    """Books which of the orders are paid by now; after a failure the next look is within a minute."""
+    for identity in identities:
+        if is_paid(identity):
+            book(f"paid {identity}", "paid", identity, "")
+
+
 def serve():
-    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     print("open", flush=True)
-    server.serve_forever()
+    unpaid = "SELECT id FROM entry WHERE kind = 'order' EXCEPT SELECT id FROM entry WHERE kind = 'paid'"
+    while True:  # no callback tells of a payment under 1 USD
+        threading.Thread(target=book_paid, args=[row[0] for row in books().execute(unpaid)]).start()
+        time.sleep(60)
 
 
-if __name__ == "__main__":
-    commands = {"serve": serve, "order": order, "paid": is_paid, "payout": payout}
-    print(json.dumps(commands[sys.argv[1]](*sys.argv[2:])))
+commands = {"serve": serve, "order": order, "paid": is_paid, "payout": payout}
+print(json.dumps(commands[sys.argv[1]](*sys.argv[2:])))

@@ -1,8 +1,8 @@
 /**
- * A shop, whole: `deno run -A examples/shop.ts serve` takes callbacks, `... order ID AMOUNT` sells,
- * `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out. Its books are a SQLite
- * file, on disk before a callback is acknowledged, so that a shop that is killed at any moment books each
- * event once. Settings: `PAYMENTS_URL`, `API_KEY`, `WEBHOOK_SECRET`, `BOOKS`, `PORT`.
+ * A shop, whole: `deno run -A examples/shop.ts serve` takes callbacks and books each order that is paid, `... order
+ * ID AMOUNT` sells, `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out. Its books are a
+ * SQLite file, on disk before a callback is acknowledged, so that a shop that is killed at any moment books each event
+ * once. Settings: `PAYMENTS_URL`, `API_KEY`, `WEBHOOK_SECRET`, `BOOKS`, `PORT`.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { PaymentsClient, PaymentsError } from "../client/client.ts";
 import { createReceiver, type ReceivedEvent } from "../client/webhook_receiver.ts";
 
 function setting(name: string): string {
-  const value = process.env[name];
-  if (value === undefined || value === "") throw new Error(`Cannot start without ${name}`);
+  const value = process.env[name] ?? "";
+  if (value === "") throw new Error(`Cannot start without ${name}`);
   return value;
 }
 
@@ -43,70 +43,70 @@ class Books {
     });
   }
 
-  book({ eventId, kind, id, amount }: Entry): void {
+  /** Orders that are not booked as paid. */
+  get unpaid(): string[] {
+    const paid = new Set(this.entries.filter((e) => e.kind === "paid").map((e) => e.id));
+    return this.entries.filter((e) => e.kind === "order" && !paid.has(e.id)).map((e) => e.id);
+  }
+
+  /** Its amount in the books is returned: the first one's, where it is there already. */
+  book({ eventId, kind, id, amount }: Entry): string {
     const text = "INSERT INTO entry VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
     this.#database.prepare(text).run(eventId, kind, id, amount);
+    return this.entries.find((entry) => entry.eventId === eventId)?.amount ?? "";
   }
 }
+
+const books = new Books();
+const client = new PaymentsClient({ baseUrl: setting("PAYMENTS_URL"), apiKey: setting("API_KEY") });
 
 /** The entry of an event; null for one that the shop does not book. */
-function entryOf({ name, eventId, payload }: ReceivedEvent): Entry | null {
-  switch (name) {
-    case "deposit.confirmed": // what was credited, not what was sent: fees are taken off
-      return {
-        eventId,
-        kind: name,
-        id: payload.referenceId ?? "",
-        amount: payload.receivableAmount,
-      };
-    case "withdrawal.confirmed":
-    case "withdrawal.failed": // the money is back, and the reference is free
-      return { eventId, kind: name, id: payload.referenceId ?? "", amount: payload.amount };
-    default:
-      return null;
+function entryOf({ name: kind, eventId, payload }: ReceivedEvent): Entry | null {
+  if (kind === "deposit.confirmed") { // what was credited, not what was sent: fees are taken off
+    return { eventId, kind, id: payload.referenceId ?? "", amount: payload.receivableAmount };
+  }
+  if (kind !== "withdrawal.confirmed" && kind !== "withdrawal.failed") return null;
+  return { eventId, kind, id: payload.referenceId ?? "", amount: payload.amount };
+}
+
+/** Books which of the orders are paid by now. */
+async function bookPaid(ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    if (await isPaid(id)) books.book({ eventId: `paid ${id}`, kind: "paid", id, amount: "" });
   }
 }
 
-function connect(): PaymentsClient {
-  return new PaymentsClient({ baseUrl: setting("PAYMENTS_URL"), apiKey: setting("API_KEY") });
-}
-
-/** Takes callbacks on `/callbacks`, and shows the books on `/books`. */
+/** Takes callbacks, shows the books to a GET, and looks what is paid: after a callback, and every minute. */
 function serve(): void {
-  const books = new Books();
-  const receive = createReceiver({
-    secrets: [setting("WEBHOOK_SECRET")],
-    book: (event) => {
-      const entry = entryOf(event);
-      if (entry !== null) books.book(entry);
-      return Promise.resolve();
-    },
-  });
+  const look = (ids: string[]) => void bookPaid(ids).catch((e) => process.stderr.write(`${e}\n`));
+  setInterval(() => look(books.unpaid), 60_000); // no callback tells of a payment under 1 USD
+  const book = (event: ReceivedEvent) => {
+    const entry = entryOf(event);
+    if (entry !== null) books.book(entry);
+    return Promise.resolve(look(entry?.kind === "deposit.confirmed" ? [entry.id] : []));
+  };
+  const receive = createReceiver({ secrets: [setting("WEBHOOK_SECRET")], book });
   const server = createServer((request, response) => {
-    if (request.method === "POST" && request.url === "/callbacks") {
-      return receive(request, response);
-    }
-    response.writeHead(request.url === "/books" ? 200 : 404, {
-      "content-type": "application/json",
-    });
-    response.end(JSON.stringify(request.url === "/books" ? books.entries : {}));
+    if (request.method === "POST") return receive(request, response);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(books.entries));
   });
   server.listen(Number(setting("PORT")), "127.0.0.1", () => process.stdout.write("open\n"));
+  look(books.unpaid);
 }
 
-/**
- * Makes the page of an order, and books what is to be paid. The order and an attempt are the key: asked
- * again, it is the same page while that is open, and the next attempt's afterwards.
- */
+/** Makes an order's page: the same one while it is open, the next attempt's afterwards. Its price stays. */
 async function order(id: string, requestedAmount: string): Promise<unknown> {
+  const price = { eventId: `price ${id}`, kind: "price", id, amount: requestedAmount };
+  if (books.book(price) !== requestedAmount) throw new Error("Cannot sell it at another price");
   const quote = { requestedAmount, requestedCurrency: "USD" } as const;
   const body = { network: "TRX", identifier: id, referenceId: id, ...quote } as const;
   for (let attempt = 1; attempt < 100; attempt++) {
     const header = { "Idempotency-Key": `${id}:${attempt}` };
-    const page = await connect().call("POST /api/deposit-url", { header, body });
+    const page = await client.call("POST /api/deposit-url", { header, body });
     if (Date.parse(page.expiresAt) <= Date.now()) continue; // its key is kept for a day
     if (page.payableAmount === undefined) throw new Error("Cannot sell as there is no rate now");
-    new Books().book({ eventId: page.url, kind: "order", id, amount: page.payableAmount });
+    books.book({ eventId: `order ${id}`, kind: "order", id, amount: page.payableAmount });
     return page;
   }
   throw new Error("Cannot sell as all its pages have expired: is the clock right?");
@@ -120,11 +120,11 @@ function unitsOf(amount: string): bigint {
 
 /** True once the confirmed deposits of all an order's pages, fees included, are what its first one asked for. */
 async function isPaid(id: string): Promise<boolean> {
-  const asked = new Books().entries.find((entry) => entry.kind === "order" && entry.id === id);
+  const asked = books.entries.find((entry) => entry.kind === "order" && entry.id === id);
   if (asked === undefined) return false;
   let missing = unitsOf(asked.amount);
   const query = { referenceId: id, currency: "USDT", network: "TRX", status: "CONFIRMED" } as const;
-  for await (const deposit of connect().rows("GET /api/deposits", { query })) {
+  for await (const deposit of client.rows("GET /api/deposits", { query })) {
     missing -= unitsOf(deposit.amount);
   }
   return missing <= 0n;
@@ -134,7 +134,7 @@ async function isPaid(id: string): Promise<boolean> {
 async function payout(id: string, amount: string, destination: string): Promise<unknown> {
   const body = { amount, currency: "USDT", network: "TRX", destination, referenceId: id } as const;
   try {
-    return await connect().call("POST /api/withdrawals", { body });
+    return await client.call("POST /api/withdrawals", { body });
   } catch (error) {
     if (!(error instanceof PaymentsError) || error.code !== "duplicate_reference") throw error;
     return { withdrawalId: error.body["withdrawalId"] }; // it was made before

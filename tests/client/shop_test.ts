@@ -55,6 +55,11 @@ interface Entry {
   readonly amount: string;
 }
 
+/** True for an entry of a kind for an order. */
+function isOf(kind: string, id: string): (entry: Entry) => boolean {
+  return (entry) => entry.kind === kind && entry.id === id;
+}
+
 /** The service that a shop speaks to. */
 interface Peer {
   readonly baseUrl: string;
@@ -104,6 +109,15 @@ async function shopOf({ program, args }: Example, { baseUrl, merchant }: Peer) {
       }).output();
       assert(success, new TextDecoder().decode(stderr));
       return JSON.parse(new TextDecoder().decode(stdout));
+    },
+    /** Runs what the shop refuses; its last words. */
+    refuses: async (...words: readonly string[]) => {
+      const { success, stderr } = await new Deno.Command(program, {
+        args: [...args, ...words],
+        env,
+      }).output();
+      assertEquals(success, false);
+      return new TextDecoder().decode(stderr);
     },
     books: async (): Promise<readonly Entry[]> =>
       await (await fetch(`http://127.0.0.1:${port}/books`)).json(),
@@ -170,9 +184,13 @@ async function sells(example: Example, service: Service): Promise<void> {
   });
   const { amount, commission, fee } = deposit;
   assertEquals([amount, commission, fee], ["19.9", "0.199", "0.5"]);
-  assertEquals((await shop.books()).map(({ kind, id, amount }) => [kind, id, amount]), [
-    ["order", order, "20"],
+  // it was paid while the shop was dead, in part by what no callback tells of
+  await eventually("the order", async () => (await shop.books()).find(isOf("paid", order)));
+  assertEquals((await shop.books()).map(({ kind, id, amount }) => [kind, id, amount]).toSorted(), [
     ["deposit.confirmed", order, "19.201"],
+    ["order", order, "20"],
+    ["paid", order, ""],
+    ["price", order, "20"],
     ["withdrawal.confirmed", payout, "5"],
   ], "each booked once");
 }
@@ -394,4 +412,57 @@ testBoth("an order costs what its first page asked for, however many it gets", a
   assertEquals(await shop.run("paid", "order-1"), false, "half of what the order costs");
   deposits = [...deposits, { id: "dep_2", amount: "10" }];
   assertEquals(await shop.run("paid", "order-1"), true);
+});
+
+testBoth("an order that was made is not sold again at another price", async (example) => {
+  let made = 0;
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => {
+      const { requestedAmount } = await request.json();
+      const expiresAt = new Date(Date.now() + 60_000).toISOString();
+      const page = { url: `page ${++made}`, payableAmount: requestedAmount, expiresAt };
+      return Response.json(page, { status: 201 });
+    },
+  );
+  const baseUrl = `http://127.0.0.1:${server.addr.port}`;
+  const merchant = { apiKey: "sk", webhookSecret: newWebhookSecret() };
+  await using shop = await shopOf(example, { baseUrl, merchant });
+  await shop.run("order", "order-1", "20");
+  assertStringIncludes(await shop.refuses("order", "order-1", "200"), "at another price");
+  assertEquals([(await shop.run("order", "order-1", "20")).url, made], ["page 2", 2]);
+});
+
+testBoth("a callback has its order looked at, and books it as paid", async (example) => {
+  const deposits: { readonly id: string; readonly amount: string }[] = [];
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    (request) => {
+      if (request.method === "GET") {
+        const pagination = { total: deposits.length, page: 1, limit: 100, pages: 1 };
+        return Response.json({ deposits, pagination });
+      }
+      const expiresAt = new Date(Date.now() + 60_000).toISOString();
+      return Response.json({ url: "page", payableAmount: "20", expiresAt }, { status: 201 });
+    },
+  );
+  const secret = newWebhookSecret();
+  const baseUrl = `http://127.0.0.1:${server.addr.port}`;
+  await using shop = await shopOf(example, {
+    baseUrl,
+    merchant: { apiKey: "sk", webhookSecret: secret },
+  });
+  await shop.serve();
+  await shop.run("order", "order-1", "20");
+  deposits.push({ id: "dep_1", amount: "10" });
+  assertEquals(await deliver(shop.url, secret, "order-1"), 200);
+  deposits.push({ id: "dep_2", amount: "10" });
+  assertEquals(await deliver(shop.url, secret, "order-1"), 200);
+  await eventually("the order", async () => (await shop.books()).find(isOf("paid", "order-1")));
+  assertEquals((await shop.books()).map(({ kind }) => kind).toSorted(), [
+    "deposit.confirmed",
+    "order",
+    "paid",
+    "price",
+  ]);
 });
