@@ -90,7 +90,7 @@ import {
   getSettlementAddresses,
   getWhitelist,
 } from "./payouts/settlement_addresses.ts";
-import { cancelSettlement, getSettlements } from "./payouts/settlements.ts";
+import { cancelSettlement, getSettlement, getSettlements } from "./payouts/settlements.ts";
 import {
   getWithdrawalFees,
   setWithdrawalFees,
@@ -191,6 +191,7 @@ const MERCHANT_OPERATIONS = {
   getTransactions,
   createSettlement,
   getSettlements,
+  getSettlement,
   cancelSettlement,
   createSettlementAddress,
   getSettlementAddresses,

@@ -129,6 +129,10 @@ export type BalanceOfPair = {
   withdrawalEnabled: boolean;
   /** Cost of a withdrawal on this network now; null when they are disabled */
   networkFee: Decimal | null;
+  /** Fixed part of a withdrawal's commission now; null when they are disabled */
+  baseFee: Decimal | null;
+  /** Share of the amount that its commission takes besides; null when they are disabled */
+  markupRate: string | null;
   /** Available after the network fee; the commission is not taken off */
   maxWithdrawable: Decimal;
   /** The largest `amount` of a withdrawal that the balance pays with all its fees; 0 where that is below the pair's minimum */
@@ -639,6 +643,8 @@ export type MerchantCreated = {
   depositCommissionRate: string;
   /** Flat fee of a wallet top-up */
   directDepositFee: Decimal;
+  /** Charged once per deposit address, by its first deposit of at least 1 USD; the same for all */
+  activationFee: Decimal;
   webhookUrl: string | null;
   webhookEnabled: boolean;
   /** Subscription filter: null sends every event, an empty list none */
@@ -688,6 +694,8 @@ export type MerchantProfile = {
   depositCommissionRate: string;
   /** Flat fee of a wallet top-up */
   directDepositFee: Decimal;
+  /** Charged once per deposit address, by its first deposit of at least 1 USD; the same for all */
+  activationFee: Decimal;
   webhookUrl: string | null;
   webhookEnabled: boolean;
   /** Subscription filter: null sends every event, an empty list none */
@@ -1744,6 +1752,13 @@ export interface Operations {
       settlements: Settlement[];
       pagination: Pagination;
     };
+  };
+  /** One settlement */
+  "GET /api/settlements/{settlementId}": {
+    path: {
+      settlementId: string;
+    };
+    answer: Settlement;
   };
   /** Take back a settlement that waits for approval */
   "POST /api/settlements/{settlementId}/cancel": {

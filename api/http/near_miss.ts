@@ -5,13 +5,23 @@
  * @module
  */
 
-/** Slips that still count as the same name. */
+/** Slips that still count as the same name; a word of a few letters is another one after two. */
 const MOST_SLIPS = 2;
+const FEW_LETTERS = 5;
 
-/** Names that other interfaces have for a field. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([["reference", "referenceId"]]);
+/** Names that other interfaces have for a field, by their letters. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["reference", "referenceid"],
+  ["idempotencykey", "referenceid"],
+]);
 
-const lettersOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+/** Words of their own, by their letters, that look like a field of this interface: a payment platform's id. */
+const OTHER_WORDS: ReadonlySet<string> = new Set(["preferenceid"]);
+
+/** A name without what people write it apart with: `reference_id` and `referenceID` are one. */
+export function lettersOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
 
 /**
  * Counts the letters that were left out, added, exchanged for another or swapped with their neighbour.
@@ -45,9 +55,12 @@ function slipsBetween(a: string, b: string): number {
  * True where one name was probably meant to be another.
  *
  * @param name as it was written
- * @param meant the right one, at least six letters long
+ * @param meant the right one
  */
 export function isNearMiss(name: string, meant: string): boolean {
-  if (OTHER_NAMES.get(name) === meant) return true;
-  return slipsBetween(lettersOf(name), lettersOf(meant)) <= MOST_SLIPS;
+  const [written, right] = [lettersOf(name), lettersOf(meant)];
+  if (OTHER_NAMES.get(written) === right) return true;
+  if (OTHER_WORDS.has(written)) return false;
+  const most = right.length <= FEW_LETTERS ? 1 : MOST_SLIPS;
+  return slipsBetween(written, right) <= most;
 }

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import type { Answer, Detail } from "./answer.ts";
 import { errorAnswer, invalidField, invalidRequest } from "./errors.ts";
-import { isNearMiss } from "./near_miss.ts";
+import { misspeltGuard, withMisspelt } from "./misspelt.ts";
 import { parseQuery, type Query, readableFields } from "./request_url.ts";
 import type { Route } from "./route.ts";
 import { parseStrictJson } from "./strict_json.ts";
@@ -175,51 +175,6 @@ function unknownParameter(route: Route, fields: object): string | null {
   return Object.keys(fields).find((name) => !Object.hasOwn(known, name)) ?? null;
 }
 
-/**
- * Fields that keep money from moving twice, unseen or further than it should, or that lead callbacks and
- * customers where they belong, and may be left out: a misspelt one would be passed over, as fields that are
- * not known are.
- */
-const GUARDS: ReadonlySet<string> = new Set([
-  "referenceId",
-  "requestedAmount",
-  "requestedCurrency",
-  "depositAddressId",
-  "metadata",
-  "expiresAt",
-  "ipAllowlist",
-  "webhookUrl",
-  "webhookEnabled",
-  "webhookEvents",
-  "successUrl",
-  "failureUrl",
-]);
-
-/** Unknown names of a body that are compared with guards; the comparison takes the one thread of all requests. */
-const MOST_LOOKED_AT = 32;
-
-/**
- * A field of a body that was probably meant to be a guard, such as `reference_id` or `refrenceId`; null where
- * there is none, or the guard is there as well.
- */
-function misspelt(
-  schema: z.ZodType,
-  body: unknown,
-): { readonly name: string; readonly guard: string } | null {
-  if (!(schema instanceof z.ZodObject) || typeof body !== "object" || body === null) return null;
-  const known = Object.keys(schema.shape);
-  const missing = known.filter((name) =>
-    GUARDS.has(name) && ((body as Record<string, unknown>)[name] ?? null) === null
-  );
-  if (missing.length === 0) return null;
-  const unknown = Object.keys(body).filter((name) => !known.includes(name));
-  for (const name of unknown.slice(0, MOST_LOOKED_AT)) {
-    const guard = missing.find((one) => isNearMiss(name, one));
-    if (guard !== undefined) return { name, guard };
-  }
-  return null;
-}
-
 const FRAGMENTED =
   `Expected at most ${MOST_PIECES} pieces; send the body at once, with its Content-Length`;
 
@@ -255,13 +210,13 @@ async function readJsonBody(
       if (parsed.kind === "fault") return refuse(invalidRequest([faultOf(parsed.code)]));
       const refusal = verify(parsed.value);
       if (refusal !== null) return refuse(refusal);
-      const wrong = misspelt(schema, parsed.value);
-      if (wrong !== null) {
-        const message = `There is no such field; it is spelt ${wrong.guard}`;
-        return refuse(invalidField(wrong.name.slice(0, 100), message, "unrecognized_keys"));
-      }
+      const wrong = misspeltGuard(schema, parsed.value);
+      if (wrong !== null) return refuse(invalidRequest([wrong]));
       const checked = schema.safeParse(parsed.value);
-      if (!checked.success) return refuse(invalidRequest(detailsOf(checked.error)));
+      if (!checked.success) {
+        const details = withMisspelt(detailsOf(checked.error), schema, parsed.value);
+        return refuse(invalidRequest(details));
+      }
       return { kind: "input", query, body: checked.data };
     }
     default: {

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { ProfilePatch } from "../../actors/merchant/messages.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
+import { ACTIVATION_FEE } from "../../ledger/money/fees.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
 import { checkHost } from "../../webhooks/check_host.ts";
 import { EVENT_TYPES, LISTED_EVENT } from "../../webhooks/events.ts";
@@ -51,6 +52,13 @@ export const merchantProfile = z.object({
   status: merchantStatus,
   depositCommissionRate: eg(f.fraction, "0.01"),
   directDepositFee: eg(f.decimal.meta({ description: "Flat fee of a wallet top-up" }), "1"),
+  activationFee: eg(
+    f.decimal.meta({
+      description:
+        "Charged once per deposit address, by its first deposit of at least 1 USD; the same for all",
+    }),
+    "0.5",
+  ),
   webhookUrl: eg(z.string().nullable(), "https://shop.example/callbacks"),
   webhookEnabled: eg(z.boolean(), true),
   webhookEvents: eg(
@@ -262,6 +270,7 @@ export function profileView(row: MerchantRow) {
   return shown(merchantProfile, {
     ...row,
     id: row.merchantId,
+    activationFee: ACTIVATION_FEE,
     webhookTimeout: row.webhookTimeoutMs,
   });
 }

@@ -14,6 +14,14 @@ export interface Change {
 /** Every change that was announced. */
 export const CHANGE_RECORD: readonly Change[] = [
   {
+    date: "2026-11-26",
+    change:
+      "Balances of the list have `baseFee` and `markupRate`, profiles `activationFee`; `GET " +
+      "/api/settlements/{settlementId}` answers one settlement; a field of a body that was probably " +
+      "meant to be another one is refused with the question which one (`reference_id`, `reference` and " +
+      "`idempotencyKey` of a payout among them), and a required field that is missing names it",
+  },
+  {
     date: "2026-11-24",
     change:
       "`GET /api/withdrawals` takes `referenceId`; in a body a field that is written otherwise than " +

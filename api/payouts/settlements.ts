@@ -94,6 +94,19 @@ export const getSettlements = route({
   },
 });
 
+export const getSettlement = route({
+  at: "GET /api/settlements/{settlementId}",
+  summary: "One settlement",
+  access: { scope: "own", anyOf: ["read"] },
+  rateCategory: "transactions",
+  responses: { 200: { description: "As it stands now", schema: settlement, example } },
+  errors: ["record_not_found"],
+  handler: async ({ merchantId, params }, { sql }) => {
+    const row = await findSettlement(sql, merchantId, params.settlementId);
+    return row === null ? notFound : ok(settlementView(row));
+  },
+});
+
 export const cancelSettlement = route({
   at: "POST /api/settlements/{settlementId}/cancel",
   summary: "Take back a settlement that waits for approval",

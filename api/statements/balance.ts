@@ -9,6 +9,7 @@ import type { BalanceView } from "../../ledger/balances.ts";
 import type { PairSettings } from "../../ledger/settings.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import {
+  commissionTerms,
   type FeeSettings,
   largestWithdrawal,
   maxWithdrawable,
@@ -52,6 +53,19 @@ const balanceOfPair = z.object({
       description: "Cost of a withdrawal on this network now; null when they are disabled",
     }),
     "1",
+  ),
+  baseFee: eg(
+    f.decimal.nullable().meta({
+      description: "Fixed part of a withdrawal's commission now; null when they are disabled",
+    }),
+    "1",
+  ),
+  markupRate: eg(
+    f.fraction.nullable().meta({
+      description:
+        "Share of the amount that its commission takes besides; null when they are disabled",
+    }),
+    "0",
   ),
   maxWithdrawable: eg(
     f.decimal.meta({
@@ -120,12 +134,15 @@ function balanceView(
   const networkFee = networkFeeOf(pair, fees.dynamicFee(network, currency));
   const decimals = tokenDecimals(currency, network);
   const held = heldView(row);
+  const terms = commissionTerms(feeSettings, decimals);
   return shown(balanceOfPair, {
     currency,
     network,
     ...held,
     withdrawalEnabled,
     networkFee: withdrawalEnabled ? networkFee : null,
+    baseFee: withdrawalEnabled ? terms.baseFee : null,
+    markupRate: withdrawalEnabled ? terms.markupRate : null,
     maxWithdrawable: withdrawalEnabled
       ? maxWithdrawable(held.available, networkFee, decimals)
       : ZERO,

@@ -158,6 +158,20 @@ export interface WithdrawalFees {
 }
 
 /**
+ * The parts of every withdrawal's commission: base fee and rate, both zero where it is switched off.
+ *
+ * @param decimals the token's decimals; the base fee is rounded half up to them
+ */
+export function commissionTerms(
+  settings: FeeSettings,
+  decimals: number,
+): { readonly baseFee: Amount; readonly markupRate: Rate } {
+  return settings.enabled
+    ? { baseFee: roundTo(settings.baseFee, decimals), markupRate: settings.markupRate }
+    : { baseFee: ZERO, markupRate: "0" };
+}
+
+/**
  * Fees of a withdrawal of `amount` under the given settings.
  *
  * @param networkFee the pair's quoted network fee, locked by this call
@@ -169,8 +183,7 @@ export function withdrawalFees(
   networkFee: Amount,
   decimals: number,
 ): WithdrawalFees {
-  const baseFee = settings.enabled ? roundTo(settings.baseFee, decimals) : ZERO;
-  const markupRate = settings.enabled ? settings.markupRate : "0";
+  const { baseFee, markupRate } = commissionTerms(settings, decimals);
   const markupAmount = portion(amount, markupRate, decimals);
   const commission = add(baseFee, markupAmount);
   const totalFees = add(commission, networkFee);
@@ -220,7 +233,7 @@ export function largestWithdrawal(
 }
 
 /** Fixed fee on the first confirmed, not exempt deposit to an issued address. */
-const ACTIVATION_FEE = parseAmount("0.5") as Amount;
+export const ACTIVATION_FEE = parseAmount("0.5") as Amount;
 
 /** Fees of a deposit. */
 export interface DepositFees {

@@ -20,6 +20,7 @@ shared("a profile shows the settings and never the secret", async (api) => {
       status: "ACTIVE",
       depositCommissionRate: "0",
       directDepositFee: "1",
+      activationFee: "0.5",
       webhookUrl: null,
       webhookEnabled: false,
       webhookEvents: null,

@@ -60,6 +60,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "GET /api/balance": READERS,
   "GET /api/transactions": READERS,
   "GET /api/settlements": READERS,
+  "GET /api/settlements/{settlementId}": READERS,
   "GET /api/settlement-addresses": READERS,
   "GET /api/webhook-deliveries": READERS,
 

@@ -69,6 +69,16 @@ shared(
     const { settlements, pagination } = await get("/api/settlements");
     assertEquals(settlements, [{ ...rest, id, withdrawalId, createdAt, history, createdBy }]);
     assertEquals(pagination, { total: 1, page: 1, limit: 20, pages: 1 });
+    assertEquals(
+      await get(`/api/settlements/${id}`),
+      settlements[0],
+      "one of them, as it is listed",
+    );
+    const stranger = await api.addMerchant();
+    for (const [wanted, by] of [[id, stranger.key], ["stl_none", key]] as const) {
+      const answer = await api.call("GET", `/api/settlements/${wanted}`, { key: by });
+      assertEquals([answer.status, answer.body.code], [404, "not_found"]);
+    }
     assertEquals((await get("/api/withdrawals")).withdrawals, []);
     const { transactions } = await get("/api/transactions?type=SETTLEMENT");
     assertEquals([transactions.length, transactions[0].amount], [1, "-12.5"]);

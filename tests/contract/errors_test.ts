@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import type { MerchantCommand, Merchants } from "../../actors/merchant/merchants.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { amount, booksFaults } from "../support/books.ts";
@@ -351,7 +351,9 @@ const UNKNOWN: readonly (readonly [string, Readonly<Record<string, unknown>>, st
   ["/api/withdrawals", { "Reference-Id": "a" }, "referenceId"],
   ["/api/withdrawals", { referenceid: "a", referenceId: null }, "referenceId"],
   ["/api/withdrawals", { reference_id: "a", referenceId: "guarded" }, null],
-  ["/api/withdrawals", { orderId: "a", foo: 1 }, null],
+  ["/api/withdrawals", { referenceNo: "a" }, "referenceId"],
+  ["/api/withdrawals", { reference: "a note", referenceId: "noted" }, null],
+  ["/api/withdrawals", { orderId: "a", preference_id: "b", webhookId: "c", foo: 1 }, null],
   ["/api/deposit-address", { ReferenceId: "a" }, "referenceId"],
   ["/api/deposit-url", { requested_amount: "1", requestedCurrency: "EUR" }, "requestedAmount"],
   ["/api/deposit-url", { requestedamount: "1", requestedcurrency: "EUR" }, "requestedAmount"],
@@ -361,7 +363,7 @@ const UNKNOWN: readonly (readonly [string, Readonly<Record<string, unknown>>, st
 ];
 
 rule(
-  "a misspelt field that guards money is 400 with its spelling, others are ignored",
+  "a misspelt field that guards money is 400 and named, others are ignored",
   async (api) => {
     const shop = await openShop(api, { funds: "100" });
     const bodies = new Map(BODIES.map(([path, body]) => [path, body]));
@@ -379,15 +381,58 @@ rule(
         "invalid_request",
         [{
           path: [name],
-          message: `There is no such field; it is spelt ${guard}`,
+          message:
+            `There is no such field. Did you mean ${guard}? Send ${guard} as well, or leave this one out`,
           code: "unrecognized_keys",
         }],
       ]);
       assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, before);
     }
-    const key = { label: "till", permissions: ["read"], ip_allowlist: ["203.0.113.7"] };
-    const refused = await shop.post(`/api/merchants/${shop.id}/api-keys`, key);
+    const key = { label: "till", permissions: ["read"] };
+    const keys = `/api/merchants/${shop.id}/api-keys`;
+    const refused = await shop.post(keys, { ...key, ip_allowlist: ["203.0.113.7"] });
     assertEquals([refused.status, refused.body.details?.[0]?.path], [400, ["ip_allowlist"]]);
+    const before = (await shop.get("/api/withdrawals")).body.pagination.total;
+    // a number of seconds is no moment, and a key of one request no reference of a payment
+    for (
+      const [path, body, advice] of [
+        [keys, { ...key, expiresIn: 3600 }, /Send expiresAt, the moment of the end/],
+        ["/api/withdrawals", { ...PAYOUT, idempotencyKey: "a" }, /takes referenceId for it/],
+      ] as const
+    ) {
+      const answer = await shop.post(path, body);
+      assertEquals([answer.status, answer.body.details.length], [400, 1]);
+      assertMatch(answer.body.details[0].message, advice);
+    }
+    assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, before);
+  },
+);
+
+rule(
+  "a required field that was misspelt is 400 with the name that was sent instead",
+  async (api) => {
+    const shop = await openShop(api, { funds: "100" });
+    for (const [path, body, required] of BODIES) {
+      for (const field of required) {
+        const { [field]: value, ...rest } = body;
+        const slip = field.slice(0, -2) + field.slice(-1);
+        const answer = await shop.post(path, { ...rest, [slip]: value, note: "other" });
+        assertEquals([answer.status, answer.body.error], [400, "Invalid request data"], path);
+        const [detail] = answer.body.details;
+        // an amount of a settlement is a guard of its own, as it may be left out elsewhere
+        const told = field === "requestedAmount"
+          ? [[slip], "unrecognized_keys"]
+          : [[field], detail.code];
+        assertEquals([detail.path, detail.code], told, `${path} ${field}`);
+        if (field !== "requestedAmount") {
+          assertMatch(detail.message, new RegExp(`Is ${slip} meant`));
+        }
+      }
+    }
+    const { destination: _, ...rest } = PAYOUT;
+    const unlike = await shop.post("/api/withdrawals", { ...rest, payTo: "x" });
+    assertEquals(unlike.body.details[0].path, ["destination"]);
+    assertNotMatch(unlike.body.details[0].message, /meant/);
   },
 );
 

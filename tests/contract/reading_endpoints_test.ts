@@ -100,6 +100,32 @@ test("GET /api/balance: largestWithdrawal can be withdrawn with every commission
   assertEquals(left.largestWithdrawal, "0", "below the minimum nothing can be withdrawn");
 });
 
+test("what a payout, a deposit and a page cost is read before, and is what is charged", async () => {
+  await using api = await testApi();
+  const office = await openOffice(api);
+  const shop = await openShop(api, { funds: "100" });
+  const profile = (await shop.get(`/api/merchants/${shop.id}`)).body;
+  assertEquals(profile.activationFee, "0.5");
+  for (
+    const [settings, baseFee, markupRate] of [
+      [{ baseFee: "0.3", markupRate: "0.02", enabled: true }, "0.3", "0.02"],
+      [{ baseFee: "0.3", markupRate: "0.02", enabled: false }, "0", "0"],
+    ] as const
+  ) {
+    await office.post("/api/admin/withdrawal-fees", settings);
+    const [row] = (await shop.get("/api/balance?network=TRX")).body.balances;
+    assertEquals([row.baseFee, row.markupRate], [baseFee, markupRate]);
+    const { feeBreakdown } = (await shop.post("/api/withdrawals", PAYOUT)).body.feeInfo;
+    assertEquals(
+      [feeBreakdown.baseFee, feeBreakdown.markupRate, feeBreakdown.networkFee],
+      [row.baseFee, row.markupRate, row.networkFee],
+    );
+  }
+  await api.sql`UPDATE book.pair SET withdrawals_enabled = false WHERE network = 'TRX'`;
+  const [closed] = (await shop.get("/api/balance?network=TRX")).body.balances;
+  assertEquals([closed.networkFee, closed.baseFee, closed.markupRate], [null, null, null]);
+});
+
 rule(
   "GET /api/transactions: filters narrow the rows and leave their running balances alone",
   async (api) => {

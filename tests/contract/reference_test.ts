@@ -161,6 +161,7 @@ Deno.test("reference: the webhooks section holds every event and nothing else", 
 
 /** Section "Versioning" of the contract, and what changed since. */
 const CHANGE_DATES = [
+  "2026-11-26",
   "2026-11-24",
   "2026-11-23",
   "2026-11-22",

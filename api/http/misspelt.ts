@@ -1,0 +1,98 @@
+/**
+ * Fields of a body that were probably meant to be others: refused where passing over them may cost money, and named
+ * beside a required field that is missing.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import type { Detail } from "./answer.ts";
+import { isNearMiss, lettersOf } from "./near_miss.ts";
+
+/**
+ * Fields that keep money from moving twice, unseen or further than it should, or that lead callbacks and
+ * customers where they belong, and may be left out: a misspelt one would be passed over, as fields that are
+ * not known are.
+ */
+const GUARDS: ReadonlySet<string> = new Set([
+  "referenceId",
+  "requestedAmount",
+  "requestedCurrency",
+  "depositAddressId",
+  "metadata",
+  "expiresAt",
+  "ipAllowlist",
+  "webhookUrl",
+  "webhookEnabled",
+  "webhookEvents",
+  "successUrl",
+  "failureUrl",
+]);
+
+/** Answers to names, by their letters, whose value means something else than the guard's. */
+const OTHER_MEANINGS: ReadonlyMap<string, string> = new Map([
+  [
+    "expiresin",
+    "There is no such field. Send expiresAt, the moment of the end, for example 2027-01-31T00:00:00Z",
+  ],
+  [
+    "idempotencykey",
+    "There is no such field. A payout takes referenceId for it, other requests the header " +
+    "Idempotency-Key. Send referenceId as well, or leave this one out",
+  ],
+]);
+
+/** Unknown names of a body that are compared; the comparison takes the one thread of all requests. */
+const MOST_LOOKED_AT = 32;
+/** Characters of a name that are repeated in an answer. */
+const LONGEST_SHOWN = 100;
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** The fields of a schema and the first unknown names of a body; null for what is no object. */
+function namesOf(schema: z.ZodType, body: unknown) {
+  if (!(schema instanceof z.ZodObject) || typeof body !== "object" || body === null) return null;
+  const known = Object.keys(schema.shape);
+  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(schema.shape, name));
+  return { body: body as Body, known, unknown: unknown.slice(0, MOST_LOOKED_AT) };
+}
+
+/**
+ * The fault of a field that was probably meant to be a guard, such as `reference_id` or `refrenceId`; null
+ * where there is none, or the guard is there as well.
+ */
+export function misspeltGuard(schema: z.ZodType, sent: unknown): Detail | null {
+  const names = namesOf(schema, sent);
+  if (names === null) return null;
+  const { body, known, unknown } = names;
+  const missing = known.filter((name) => GUARDS.has(name) && (body[name] ?? null) === null);
+  if (missing.length === 0) return null;
+  for (const name of unknown) {
+    const guard = missing.find((one) => isNearMiss(name, one));
+    if (guard === undefined) continue;
+    const message = OTHER_MEANINGS.get(lettersOf(name)) ??
+      `There is no such field. Did you mean ${guard}? Send ${guard} as well, or leave this one out`;
+    return { path: [name.slice(0, LONGEST_SHOWN)], message, code: "unrecognized_keys" };
+  }
+  return null;
+}
+
+/** Faults in which a required field that is missing names the unknown one that was probably meant to be it. */
+export function withMisspelt(
+  details: readonly Detail[],
+  schema: z.ZodType,
+  sent: unknown,
+): readonly Detail[] {
+  const names = namesOf(schema, sent);
+  if (names === null) return details;
+  return details.map((detail) => {
+    const [field] = detail.path;
+    if (detail.path.length !== 1 || field === undefined || Object.hasOwn(names.body, field)) {
+      return detail;
+    }
+    const name = names.unknown.find((one) => isNearMiss(one, field));
+    if (name === undefined) return detail;
+    const message = `${detail.message}. Is ${name.slice(0, LONGEST_SHOWN)} meant to be it?`;
+    return { ...detail, message };
+  });
+}
