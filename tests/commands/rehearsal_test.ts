@@ -7,11 +7,12 @@ import { guardCluster } from "../support/cluster_guard.ts";
 import { removeCluster } from "../support/remove_cluster.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
-const SECTION = "### In the rules of production\n";
+/** The task that the rehearsal's parts follow, down to the next one of its rank. */
+const SECTION = "## In the rules of production\n";
 /** Line between what one block prints and the next one. */
 const MARKER = "-- the next block --";
-/** Bound of the whole page. */
-const BOUND_MS = 300_000;
+/** Bound of the whole page, on a machine that has other work too. */
+const BOUND_MS = 600_000;
 /** Numbers that no account has to have: service, signer, their group. */
 const [SERVICE, SIGNER, GROUP] = ["7102", "7101", "7100"];
 
@@ -25,7 +26,7 @@ interface Block {
 async function blocks(): Promise<readonly Block[]> {
   const page = await Deno.readTextFile(`${ROOT}/docs/operations.md`);
   const [, rest = ""] = page.split(SECTION);
-  const [section = ""] = rest.split(/\n##+ /);
+  const [section = ""] = rest.split(/\n## /);
   const found = section.matchAll(
     /^( *)```sh\n([\s\S]*?)\n *```$(?:\n\n? *```text\n([\s\S]*?)\n *```$)?/gm,
   );
@@ -107,7 +108,7 @@ test(
           { mode: 0o755 },
         );
         const found = await blocks();
-        assertEquals(found.length, 15);
+        assertEquals(found.length, 16);
         const script = [
           "set -eo pipefail",
           `trap 'code=$?; set +e; [ $code = 0 ] || tail -n 20 "$R"/*.log; ${'for one in service signer chain; do [ ! -f "$R/$one.pid" ] || '}kill "$(cat "$R/$one.pid")"; done; wait; exit $code' EXIT`,
