@@ -1,7 +1,7 @@
 """A shop, whole: `python3 examples/shop.py serve` takes callbacks and books each order that is paid, `... order ID
 AMOUNT` sells, `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out. Its books are a SQLite
 file, on disk before a callback is acknowledged, so that a shop that is killed at any moment books each event once.
-Settings: PAYMENTS_URL, API_KEY, WEBHOOK_SECRET, BOOKS, PORT."""
+Settings: PAYMENTS_URL, API_KEY, WEBHOOK_SECRET, BOOKS, SHOP_PORT."""
 
 import base64
 import hmac
@@ -137,7 +137,7 @@ def book_paid(*identities):
 
 
 def serve():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["SHOP_PORT"])), Shop)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("open", flush=True)
     unpaid = "SELECT id FROM entry WHERE kind = 'order' EXCEPT SELECT id FROM entry WHERE kind = 'paid'"

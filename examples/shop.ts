@@ -2,7 +2,7 @@
  * A shop, whole: `deno run -A examples/shop.ts serve` takes callbacks and books each order that is paid, `... order
  * ID AMOUNT` sells, `... paid ID` tells whether to ship, `... payout ID AMOUNT ADDRESS` pays out. Its books are a
  * SQLite file, on disk before a callback is acknowledged, so that a shop that is killed at any moment books each event
- * once. Settings: `PAYMENTS_URL`, `API_KEY`, `WEBHOOK_SECRET`, `BOOKS`, `PORT`.
+ * once. Settings: `PAYMENTS_URL`, `API_KEY`, `WEBHOOK_SECRET`, `BOOKS`, `SHOP_PORT`.
  *
  * @module
  */
@@ -91,7 +91,7 @@ function serve(): void {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(books.entries));
   });
-  server.listen(Number(setting("PORT")), "127.0.0.1", () => process.stdout.write("open\n"));
+  server.listen(Number(setting("SHOP_PORT")), "127.0.0.1", () => process.stdout.write("open\n"));
   look(books.unpaid);
 }
 

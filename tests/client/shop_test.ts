@@ -75,7 +75,7 @@ async function shopOf({ program, args }: Example, { baseUrl, merchant }: Peer) {
     API_KEY: merchant.apiKey,
     WEBHOOK_SECRET: merchant.webhookSecret,
     BOOKS: `${folder}/books`,
-    PORT: String(port),
+    SHOP_PORT: String(port),
   };
   let serving: Deno.ChildProcess | null = null;
   const kill = async () => {
