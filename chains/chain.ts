@@ -321,6 +321,11 @@ export interface Chain {
     address: string,
     signal?: AbortSignal,
   ): Promise<TokenSwitches>;
+  /**
+   * Destinations of transactions that the hot wallet has to send once before it can send sweeps, and whose work no
+   * final block shows; empty: all of it is there. Absent where sweeps need nothing of the kind.
+   */
+  missingSetup?(signal?: AbortSignal): Promise<readonly string[]>;
   /** Reads what a deposit address needs to pay for its own sweep; absent where the hot wallet pays for sweeps. */
   readonly gas?: GasPort;
 }

@@ -11,7 +11,7 @@ import type { Amount } from "../ledger/money/amount.ts";
 import type { Network } from "../ledger/money/pair.ts";
 import type { AddressSource } from "./address_source.ts";
 import type { NetworkNodes } from "./node_state.ts";
-import type { FamilyName, TokenContracts } from "./profiles.ts";
+import type { FamilyName, SweepBy, TokenContracts } from "./profiles.ts";
 import type { TransferBuilder } from "./signer.ts";
 import type { Verifiable } from "./verified_chain.ts";
 
@@ -38,6 +38,10 @@ export interface OpenOptions {
   readonly making?: {
     /** The most that one may cost, in coin. */
     readonly feeCap: Amount;
+    /** Absent: the way that its chain has always. */
+    readonly sweepBy?: SweepBy | undefined;
+    /** Sweeps of one transaction, where the hot wallet sends them; default by the family. */
+    readonly sweepsAtOnce?: number | undefined;
   };
 }
 
@@ -54,6 +58,8 @@ export interface SignerNetwork {
   readonly feeCap: Amount;
   /** True for a development chain, whose blocks may come at any time. */
   readonly isDevelopment: boolean;
+  /** The way of sweeping that is signed for; absent: the one that its chain has always. */
+  readonly sweepBy?: SweepBy | undefined;
 }
 
 /** One node that is asked by itself. */

@@ -49,9 +49,11 @@ export interface SweepCosts {
   readonly coin: Amount;
   /** The transfer as if nothing were staked or free; its limit is what the transaction may burn. */
   readonly fee: FeeEstimate;
-  /** Coin it would burn now, beyond what its energy and free bytes cover. */
+  /** Coin that it has to hold for it now, beyond what its energy and free bytes cover. */
   readonly cost: Amount;
-  /** The same with room for changes until it runs: coin that it should hold. */
+  /** Coin with which it is sent: no less than `cost`, and where prices move less than it is given. */
+  readonly enough: Amount;
+  /** The cost with room for changes until it runs: coin that it is given. */
   readonly costAtMost: Amount;
   /** Coin that it should hold when energy is delegated to it. */
   readonly costDelegated: Amount;

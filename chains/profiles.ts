@@ -25,6 +25,14 @@ import { type Currency, type Network, NETWORKS } from "../ledger/money/pair.ts";
 /** Kinds of chains: the networks of one speak the same dialect. */
 export type FamilyName = "tron" | "evm" | "solana";
 
+/**
+ * Senders of sweeps, on chains that leave the choice: the address itself, with coin that it is given, or the hot
+ * wallet, by the contract that addresses authorise.
+ */
+export const SWEEPS_BY = ["coin", "delegate"] as const;
+/** One of {@linkcode SWEEPS_BY}. */
+export type SweepBy = (typeof SWEEPS_BY)[number];
+
 /** Token contracts by currency, as text; a currency without one is not supported. */
 export type TokenContracts = Readonly<Partial<Record<Currency, string>>>;
 
@@ -76,6 +84,8 @@ export interface Profile {
     readonly feeCap: string;
     /** Expired attempts after which a payout is given up; null: a transaction never expires. */
     readonly attempts: number | null;
+    /** Absent: its chain knows one way alone. */
+    readonly sweepBy?: SweepBy;
   };
 }
 
@@ -131,13 +141,13 @@ const ETHEREUM = {
   family: "evm",
   coin: { symbol: "ETH", decimals: 18 },
   pace: ETHEREUM_PACE,
-  defaults: { lowCoin: "0.3", feeCap: "0.02", attempts: null },
+  defaults: { lowCoin: "0.3", feeCap: "0.02", attempts: null, sweepBy: "coin" },
 } as const;
 const BNB = {
   family: "evm",
   coin: { symbol: "BNB", decimals: 18 },
   pace: BNB_PACE,
-  defaults: { lowCoin: "0.1", feeCap: "0.005", attempts: null },
+  defaults: { lowCoin: "0.1", feeCap: "0.005", attempts: null, sweepBy: "coin" },
 } as const;
 const SOLANA = {
   family: "solana",
@@ -187,6 +197,7 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   },
   SEP: {
     ...ETHEREUM,
+    defaults: { ...ETHEREUM.defaults, sweepBy: "delegate" },
     names: { name: "Ethereum Sepolia", standard: "ERC-20", isTest: true },
     identity: "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9",
     chainId: 11_155_111,
@@ -204,6 +215,7 @@ export const PROFILES: Readonly<Record<Network, Profile>> = {
   },
   tBNB: {
     ...BNB,
+    defaults: { ...BNB.defaults, sweepBy: "delegate" },
     names: { name: "BNB Smart Chain Testnet", standard: "BEP-20", isTest: true },
     identity: "0x6d3c66c5357ec91d5c43af47e234a939b22557cbb552dc45bebbceeed90fbe34",
     chainId: 97,

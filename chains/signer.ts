@@ -9,22 +9,14 @@
 
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Network } from "../ledger/money/pair.ts";
+import type { TransferKind } from "../ledger/money/transfer_kinds.ts";
 import type { Asset, Envelope, SignedTransaction } from "./chain.ts";
-
-/** Reasons for which something leaves a wallet; each has destinations of its own. */
-export type IntentKind =
-  | "payout"
-  | "settlement"
-  | "sweep"
-  | "gas"
-  | "delegation"
-  | "reclaim"
-  | "cold";
 
 /** The part of an outgoing row that the signer reads, over its own connection. */
 export interface Intent {
   readonly outgoingId: string;
-  readonly kind: IntentKind;
+  /** Each has destinations of its own. */
+  readonly kind: TransferKind;
   readonly network: Network;
   /** A token, or the chain's own coin where an address is given what its sweep will burn. */
   readonly currency: Asset;
@@ -223,6 +215,12 @@ export interface TransferBuilder {
    * @returns `null` when it can
    */
   intentFault(intent: Intent): string | null;
+  /**
+   * The destination that a `setup` of a hot wallet may have, made of nothing but the wallet's address.
+   *
+   * @returns `null` where the chain needs none; absent: its sweeps never need any
+   */
+  setupOf?(hotWallet: string): string | null;
   /**
    * Builds and signs one transaction. All faults must have been asked for before.
    *

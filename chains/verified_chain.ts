@@ -49,6 +49,7 @@ const TREATMENTS: {
   broadcast: "free",
   balanceOf: "read",
   tokenSwitches: "read",
+  missingSetup: "read",
   gas: "port",
 };
 const treatmentOf: ReadonlyMap<string | symbol, string> = new Map(Object.entries(TREATMENTS));

@@ -722,7 +722,7 @@ export type MerchantProfile = {
 };
 
 export type NetworkCost = {
-  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold";
+  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold" | "setup";
   currency: "USDT" | "USDC" | "native";
   transfers: number;
   /** Of them, those that were included and failed */
@@ -1053,7 +1053,7 @@ export type ShortDeposit = {
 export type Sweeps = {
   /** All addresses with something to sweep, by reason */
   counts: ({
-    reason: "in_flight" | "waiting_gas" | "address_not_activated" | "reclaiming" | "chain_unavailable" | "below_economics" | "no_rate" | "paused" | "unsupported" | "balance_differs" | "would_fail" | "failed" | "unexpected" | "deposit_held";
+    reason: "in_flight" | "waiting_gas" | "address_not_activated" | "waiting_setup" | "reclaiming" | "chain_unavailable" | "below_economics" | "no_rate" | "above_cap" | "paused" | "unsupported" | "balance_differs" | "would_fail" | "failed" | "unexpected" | "deposit_held";
     addresses: number;
   })[];
   /** At most 20 of each reason */
@@ -1147,7 +1147,7 @@ export type TransferCost = {
   attempt: number;
   merchantId: string;
   paymentId: string | null;
-  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold";
+  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold" | "setup";
   network: NetworkSymbol;
   currency: "USDT" | "USDC" | "native";
   amount: Decimal;
@@ -1277,7 +1277,7 @@ export type UnsweptAddress = {
   merchantId: string;
   kind: "issued" | "session" | "top_up";
   /** Why it is not swept, for programs */
-  reason: "in_flight" | "waiting_gas" | "address_not_activated" | "reclaiming" | "chain_unavailable" | "below_economics" | "no_rate" | "paused" | "unsupported" | "balance_differs" | "would_fail" | "failed" | "unexpected" | "deposit_held";
+  reason: "in_flight" | "waiting_gas" | "address_not_activated" | "waiting_setup" | "reclaiming" | "chain_unavailable" | "below_economics" | "no_rate" | "above_cap" | "paused" | "unsupported" | "balance_differs" | "would_fail" | "failed" | "unexpected" | "deposit_held";
   /** The same for people */
   detail: string | null;
   /** Amount that waits there, as of the last look */
@@ -1297,7 +1297,7 @@ export type ValidationFailedError = {
 export type WaitingTransfer = {
   id: string;
   merchantId: string;
-  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold";
+  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold" | "setup";
   paymentId: string | null;
   currency: "USDT" | "USDC" | "native";
   amount: Decimal;
@@ -1318,7 +1318,7 @@ export type WaitingTransfer = {
 };
 
 export type WaitingTransfers = {
-  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold";
+  kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold" | "setup";
   currency: "USDT" | "USDC" | "native";
   status: "queued" | "signed";
   /** Null: for its turn, or for its block */

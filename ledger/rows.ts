@@ -7,6 +7,7 @@
  */
 
 import type { Currency, Network, OutgoingAsset } from "./money/pair.ts";
+import type { TransferKind } from "./money/transfer_kinds.ts";
 import type { OutgoingStatus } from "./money/transitions.ts";
 import {
   chargeTable,
@@ -86,7 +87,7 @@ export type DepositAddressRow = RowOf<typeof depositAddressTable>;
 export const outgoingTable = table("book.outgoing", {
   id: text(),
   merchantId: text(),
-  kind: text<"payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold">(),
+  kind: text<TransferKind>(),
   paymentId: orNull(text()),
   network: text<Network>(),
   currency: text<OutgoingAsset>(),

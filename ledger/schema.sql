@@ -696,14 +696,18 @@ CREATE TABLE book.outgoing (
   fee_payer text COLLATE "C" NOT NULL DEFAULT 'wallet'::text,
   nonce bigint,
   CONSTRAINT outgoing_pkey PRIMARY KEY (id, merchant_id),
-  CONSTRAINT outgoing_amount_check CHECK ((amount > (0)::numeric)),
-  CONSTRAINT outgoing_asset_of_kind CHECK (((kind = 'cold'::text) OR ((currency = 'native'::text) = (kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text]))))),
+  CONSTRAINT outgoing_amount_check CHECK (
+CASE kind
+    WHEN 'setup'::text THEN (amount = (0)::numeric)
+    ELSE (amount > (0)::numeric)
+END),
+  CONSTRAINT outgoing_asset_of_kind CHECK (((kind = 'cold'::text) OR ((currency = 'native'::text) = (kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text, 'setup'::text]))))),
   CONSTRAINT outgoing_attempts_check CHECK ((attempts >= 0)),
   CONSTRAINT outgoing_booked_is_void CHECK (((status = 'void'::text) OR (NOT book.is_booked(payment_id)))),
   CONSTRAINT outgoing_check CHECK (((kind = ANY (ARRAY['payout'::text, 'settlement'::text])) = (payment_id IS NOT NULL))),
   CONSTRAINT outgoing_dead_has_no_nonce CHECK (((status <> 'dead'::text) OR (nonce IS NULL))),
   CONSTRAINT outgoing_fee_payer CHECK (((fee_payer = 'wallet'::text) OR ((fee_payer = 'hot'::text) AND (kind = 'sweep'::text)))),
-  CONSTRAINT outgoing_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'settlement'::text, 'sweep'::text, 'gas'::text, 'delegation'::text, 'reclaim'::text, 'cold'::text]))),
+  CONSTRAINT outgoing_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'settlement'::text, 'sweep'::text, 'gas'::text, 'delegation'::text, 'reclaim'::text, 'cold'::text, 'setup'::text]))),
   CONSTRAINT outgoing_of_platform CHECK (((merchant_id = 'mer_platform'::text) = (kind <> ALL (ARRAY['payout'::text, 'settlement'::text])))),
   CONSTRAINT outgoing_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'signed'::text, 'final'::text, 'dead'::text, 'void'::text]))),
   CONSTRAINT outgoing_tries_check CHECK ((tries >= 0)),
@@ -717,6 +721,7 @@ CREATE UNIQUE INDEX outgoing_living_sweep ON book.outgoing USING btree (network,
 CREATE INDEX outgoing_of_nonce ON book.outgoing USING btree (network, nonce) WHERE (nonce IS NOT NULL);
 CREATE INDEX outgoing_of_wallet ON book.outgoing USING btree (network, wallet, currency, id) WHERE (wallet <> 'hot'::text);
 CREATE INDEX outgoing_queued ON book.outgoing USING btree (network, id) WHERE (status = 'queued'::text);
+CREATE UNIQUE INDEX outgoing_setup_once ON book.outgoing USING btree (network, destination) WHERE ((kind = 'setup'::text) AND (status <> 'void'::text));
 CREATE INDEX outgoing_signed ON book.outgoing USING btree (network, id) WHERE (status = 'signed'::text);
 CREATE TRIGGER outgoing_begins_without_nonce BEFORE INSERT ON book.outgoing FOR EACH ROW WHEN ((new.nonce IS NOT NULL)) EXECUTE FUNCTION book.keep_outgoing_nonce();
 CREATE CONSTRAINT TRIGGER outgoing_ends_by_proof AFTER UPDATE OF status ON book.outgoing DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.status = ANY (ARRAY['queued'::text, 'dead'::text, 'void'::text])) AND (new.attempts > 0))) EXECUTE FUNCTION book.check_nothing_lands();

@@ -335,6 +335,18 @@ export const EVENTS = {
     "{network}: {address} is taken to have no delegated energy: {detail}",
   ],
   "sweep.queued": ["info", "{network}: {kind} {transfer} of {amount} {currency} for {address}"],
+  "sweep.coin_left": [
+    "info",
+    "{network}: {coin} coin stay on {address}, for its next sweep",
+  ],
+  "sweep.setup_queued": [
+    "info",
+    "{network}: {transfer} is queued, which sweeps need first: {destination}",
+  ],
+  "sweep.setup_given_up": [
+    "info",
+    "{network}: {transfer} is given up, as what sweeps need is there",
+  ],
   "sweep.carried": [
     "info",
     "{network}: {count} transfers to {address} were carried by {transfer} already",

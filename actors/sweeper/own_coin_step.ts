@@ -26,7 +26,7 @@ export function ownCoinStep(state: AddressState, view: OwnCoinView): NextStep {
   const poor = unlessItPays(state, view, delegates ? costs.costByDelegation : costs.costByCoin);
   if (poor !== null) return undelegatedOr(facts, poor);
   // what was given before is used first, also when it was meant for an earlier sweep
-  if (costs.isActive && costs.coin >= costs.costAtMost) {
+  if (costs.isActive && costs.coin >= costs.enough) {
     return { do: "sweep", amount: balance, items };
   }
   if (facts.delegated > 0n) return usedDelegation(state);
@@ -63,6 +63,21 @@ export function isFundingOver({ facts, pace, now }: AddressState): boolean {
   if (facts.funding === null) return true;
   const { at, count } = facts.funding;
   return now - at > Math.min(pace.staleMs * 2 ** Math.min(Math.max(count - 1, 0), 16), DAY_MS);
+}
+
+/**
+ * Coin for an address that has sent its sweep with less than blocks ask for by now.
+ *
+ * @param costs of the same sweep by now
+ * @returns null where what it has suffices, or is on its way
+ */
+export function coinForSent(
+  state: AddressState,
+  costs: SweepCosts,
+): Extract<NextStep, { readonly do: "fund-gas" }> | null {
+  if (costs.coin >= costs.enough) return null;
+  const step = fundGas(state, costs, false);
+  return step.do === "fund-gas" ? step : null;
 }
 
 /** Coin for the address: what it lacks by the chain, and by the books, so that none is sent twice. */

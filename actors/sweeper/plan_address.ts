@@ -2,7 +2,14 @@ import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { gasOf, type SweepCosts } from "../../chains/fees.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
+import {
+  type Amount,
+  amountOf,
+  formatAmount,
+  min,
+  subtract,
+  ZERO,
+} from "../../ledger/money/amount.ts";
 import { attachToSweep, notifySwept, readSpareSweeps } from "../../ledger/sweeps/items.ts";
 import { type NewStep, withdrawStep, writeStep } from "../../ledger/sweeps/steps.ts";
 import { readSweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
@@ -14,12 +21,18 @@ import {
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
+import { ABOVE_CAP } from "../treasury/lane_turn.ts";
 import { isAsNoted, listed, stepByMemory, stepWithoutChain, whatToList } from "./books_step.ts";
-import type { AddressState, Holding, NextStep, Wait } from "./next_step.ts";
-import { isFundingOver, ownCoinStep } from "./own_coin_step.ts";
+import { type AddressState, type Holding, type NextStep, type Wait, wait } from "./next_step.ts";
+import { coinForSent, isFundingOver, ownCoinStep } from "./own_coin_step.ts";
 import { sponsoredStep } from "./sponsored_step.ts";
 import type { CoinRate, CostMemory, Stake, SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { carriedBy, sumOf } from "./what_is_there.ts";
+
+/** Failures that are answers of the chain, and no silence of its nodes. */
+const CHAINS_ANSWERS: readonly ChainUnavailable["category"][] = ["above-cap", "reverted"];
+/** Interval at which an address is polled whose sweep would cost more than a transaction may. */
+const CAPPED_POLL_MS = 5 * 60_000;
 
 export interface PlanDeps {
   readonly sql: Sql;
@@ -28,6 +41,8 @@ export interface PlanDeps {
   readonly pace: SweepPace;
   readonly coinRate: CoinRate;
   readonly costs: CostMemory;
+  /** The reason for which nothing of the network can be swept now; null: there is none. */
+  readonly setup: () => Promise<Wait | null>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
@@ -71,7 +86,31 @@ class Plan {
     const known = stepWithoutChain(this.state);
     // before the balance is read: newer money may stand in for what a sweep has moved already
     if (known === null && await this.#attach()) return false;
-    return await this.#carryOut(known ?? this.#byMemory() ?? await this.#askChain());
+    return await this.#carryOut(
+      known === null
+        ? this.#byMemory() ?? await this.deps.setup() ?? await this.#askChain()
+        : await this.#coinForSent() ?? known,
+    );
+  }
+
+  /** Coin for a sweep that is sent and that no block takes, as it offers all that its address has; null: it needs none. */
+  async #coinForSent(): Promise<NextStep | null> {
+    const { chain } = this.deps;
+    const { target: { address }, facts: { living } } = this.state;
+    if (living?.kind !== "sweep" || living.status !== "signed" || living.reason !== ABOVE_CAP) {
+      return null;
+    }
+    const { currency } = living;
+    if (chain.gas === undefined || currency === "native") return null;
+    const transfer = { from: address, to: chain.hotWallet, currency };
+    try {
+      const costs = await chain.gas.sweepCosts({ ...transfer, amount: amountOf(living.amount) });
+      return coinForSent(this.state, costs);
+    } catch (error) {
+      // above the cap for everybody, or over by now: the next look finds out
+      if (error instanceof ChainUnavailable && CHAINS_ANSWERS.includes(error.category)) return null;
+      throw error;
+    }
   }
 
   #byMemory(): NextStep | null {
@@ -97,7 +136,10 @@ class Plan {
       this.deps.costs.remember(currency, cost, now);
       return sponsoredStep(this.state, { ...holding, cost });
     } catch (error) {
-      if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
+      if (!(error instanceof ChainUnavailable)) throw error;
+      // an answer of the chain, and no silence of its nodes: others may have coin that still suffices
+      if (error.category === "above-cap") return wait("above_cap", error.message, CAPPED_POLL_MS);
+      if (error.category !== "reverted") throw error;
       if (facts.delegated > 0n) return { do: "undelegate", amount: facts.delegated };
       const detail = error.message;
       return { do: "wait", reason: "would_fail", detail, pollMs: pace.coolDownMs };
@@ -160,11 +202,18 @@ class Plan {
       case "wait":
         return await this.#wait(step);
       case "close":
+        this.#tellCoin();
         await closeSweepAddress(sql, target);
         return false;
       default:
         return step satisfies never;
     }
+  }
+
+  /** Says what coin stays with an address that nothing is left to do for; its next sweep uses it. */
+  #tellCoin(): void {
+    const { coin } = this.state.facts;
+    if (coin > ZERO) logEvent("sweep.coin_left", { ...this.#place, coin: formatAmount(coin) });
   }
 
   /** Undelegates what the chain knows to be delegated: asking for more would fail for ever. */
@@ -203,6 +252,7 @@ class Plan {
       // where addresses need no coin of their own, the hot wallet sends what they give
       feePayer: step.do === "sweep" && chain.gas === undefined ? "hot" : "wallet",
       items: step.do === "sweep" ? step.items : [],
+      beside: step.do === "fund-gas" ? this.state.facts.living?.id : undefined,
       pollMs: pace.pollMs,
     };
     // before the row is there: others that are planned meanwhile must not count on the same stake

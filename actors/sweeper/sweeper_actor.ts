@@ -23,6 +23,7 @@ import {
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { planAddress, type PlanDeps } from "./plan_address.ts";
+import { SweepSetup } from "./sweep_setup.ts";
 import {
   type CoinRate,
   CostMemory,
@@ -83,11 +84,13 @@ class SweeperActor implements Actor<SweeperMessage> {
   readonly #chain: Chain;
   readonly #deps: SweeperDeps;
   readonly #costs = new CostMemory();
+  readonly #setup: SweepSetup;
   #statusAt = -Infinity;
 
   constructor(chain: Chain, deps: SweeperDeps) {
     this.#chain = chain;
     this.#deps = deps;
+    this.#setup = new SweepSetup(chain);
   }
 
   async receive(_message: SweeperMessage): Promise<void> {
@@ -97,12 +100,14 @@ class SweeperActor implements Actor<SweeperMessage> {
     await takeLateSweepAddresses(sql, network);
     const due = await dueSweepAddresses(sql, network, TURN);
     if (due.length === 0) return;
+    const pace = this.#deps.pace(network);
     const plan: PlanDeps = {
       ...this.#deps,
       chain: this.#chain,
-      pace: this.#deps.pace(network),
+      pace,
       terms: terms(network),
       costs: this.#costs,
+      setup: this.#setup.look(sql, pace, onQueued),
     };
     const stake = new Stake(await this.#delegatableFor(due, plan.terms));
     const left = [...due];

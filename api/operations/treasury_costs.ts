@@ -13,6 +13,7 @@ import {
   type OutgoingAsset,
   tokenDecimals,
 } from "../../ledger/money/pair.ts";
+import { TRANSFER_KINDS } from "../../ledger/money/transfer_kinds.ts";
 import { type CostLine, listCosts } from "../../ledger/treasury/costs.ts";
 import { ok } from "../http/answer.ts";
 import { eg } from "../http/example.ts";
@@ -21,10 +22,7 @@ import { adminRoute, READERS } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
 /** Kinds of transfers out of the service's wallets. */
-export const transferKind = eg(
-  z.enum(["payout", "settlement", "sweep", "gas", "delegation", "reclaim", "cold"]),
-  "payout",
-);
+export const transferKind = eg(z.enum(TRANSFER_KINDS), "payout");
 
 /** The coin of a transfer; `native` is the network's own coin. */
 export const transferAsset = eg(z.enum([...CURRENCIES, "native"]), "USDT");

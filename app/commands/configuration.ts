@@ -5,9 +5,13 @@
  * @module
  */
 
-import { defaultsElsewhere, type VariableDoc, variableDocs } from "../config/variable_docs.ts";
+import {
+  defaultsElsewhere,
+  familyDocs,
+  type VariableDoc,
+  variableDocs,
+} from "../config/variable_docs.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
-import type { Network } from "../../ledger/money/pair.ts";
 
 const HEAD = `# Configuration
 
@@ -33,8 +37,8 @@ function defaultCell({ default: value }: VariableDoc, elsewhere: string): string
 export function configurationPage(): string {
   const docs = variableDocs();
   const [first = null, ...others] = SERVED_NETWORKS;
-  const rows = (network: Network | null) =>
-    docs.filter((doc) => doc.network === network).map((doc) =>
+  const rows = (some: readonly VariableDoc[]) =>
+    some.map((doc) =>
       [
         `\`${doc.name}\``,
         doc.kind,
@@ -45,10 +49,15 @@ export function configurationPage(): string {
     ).map((line) => `| ${line} |`).join("\n");
   return [
     HEAD,
-    `## The whole\n\n${COLUMNS}\n${rows(null)}`,
+    `## The whole\n\n${COLUMNS}\n${rows(docs.filter(({ network }) => network === null))}`,
     `## Of a network\n\nThe same exist for ${others.map((name) => `\`${name}\``).join(", ")}: \`${
       others[0]
-    }_NODE_URLS\`.\n\n${COLUMNS}\n${rows(first)}`,
+    }_NODE_URLS\`.\n\n${COLUMNS}\n${
+      rows(docs.filter(({ network, family }) => network === first && family === null))
+    }`,
+    ...familyDocs(docs).map(({ networks, docs: own }) =>
+      `Of ${networks.map((name) => `\`${name}\``).join(", ")} alone:\n\n${COLUMNS}\n${rows(own)}`
+    ),
   ].join("\n\n") + "\n";
 }
 

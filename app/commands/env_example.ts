@@ -5,9 +5,13 @@
  * @module
  */
 
-import { defaultsElsewhere, variableDocs } from "../config/variable_docs.ts";
+import {
+  defaultsElsewhere,
+  familyDocs,
+  type VariableDoc,
+  variableDocs,
+} from "../config/variable_docs.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
-import type { Network } from "../../ledger/money/pair.ts";
 
 const HEADER = `# Every variable the service reads; all are optional in development.
 # Made by: deno task env-example`;
@@ -16,18 +20,21 @@ const HEADER = `# Every variable the service reads; all are optional in developm
 export function envExample(): string {
   const docs = variableDocs();
   const [first = null, ...others] = SERVED_NETWORKS;
-  const print = (network: Network | null) =>
-    docs.filter((doc) => doc.network === network)
-      .map((doc) => {
-        const elsewhere = defaultsElsewhere(docs, doc);
-        const text = elsewhere === "" ? doc.text : `${doc.text} (default of ${elsewhere})`;
-        return `# ${text}\n# ${doc.name}=${doc.default ?? ""}`;
-      });
+  const print = (some: readonly VariableDoc[]) =>
+    some.map((doc) => {
+      const elsewhere = defaultsElsewhere(docs, doc);
+      const text = elsewhere === "" ? doc.text : `${doc.text} (default of ${elsewhere})`;
+      return `# ${text}\n# ${doc.name}=${doc.default ?? ""}`;
+    });
   const parts = [
     HEADER,
-    ...print(null),
+    ...print(docs.filter(({ network }) => network === null)),
     `# The same exist for ${others.join(", ")}.`,
-    ...print(first),
+    ...print(docs.filter(({ network, family }) => network === first && family === null)),
+    ...familyDocs(docs).flatMap(({ networks, docs: own }) => [
+      `# Of ${networks.join(", ")} alone.`,
+      ...print(own),
+    ]),
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -20,7 +20,7 @@ import {
   type SignerConfig,
   signerFaults,
 } from "./signer.ts";
-import { type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
+import { familyFaults, type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
 import { traceFaults, TRACES } from "./traces.ts";
 import { unknownFaults } from "./unknown.ts";
 import { TREASURY, type TreasuryConfig, treasuryFaults, treasuryOf } from "./treasury.ts";
@@ -272,6 +272,7 @@ export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer
   );
   faults.push(...(reader === "signer" ? signerFaults(given) : crossFaults(given)));
   faults.push(...traceFaults(given, reader));
+  faults.push(...SERVED_NETWORKS.flatMap((network) => familyFaults(given, network)));
   if (general === null || !networks.every((network) => network !== null) || faults.length > 0) {
     return { ok: false, faults: [...new Set(faults)] };
   }
@@ -355,7 +356,11 @@ function assemble(
       contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
       coldAddress: coldAddressOf(NETWORKS[index] as Network, network.COLD_ADDRESS),
       treasury: treasuryOf(network, NETWORKS[index] as Network),
-      sweeps: sweepsOf(network),
+      sweeps: sweepsOf(
+        network,
+        NETWORKS[index] as Network,
+        general.ENVIRONMENT === "development",
+      ),
       caps: capsOf(network),
     },
   ]);

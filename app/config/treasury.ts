@@ -158,8 +158,12 @@ function hostsOf(list: string | undefined): readonly string[] {
 
 /** Settings whose default differs from network to network. */
 export function networkDefaults(network: Network): Readonly<Record<string, string>> {
-  const { lowCoin, feeCap } = PROFILES[network].defaults;
-  return { LOW_COIN: lowCoin, FEE_CAP: feeCap };
+  const { lowCoin, feeCap, sweepBy } = PROFILES[network].defaults;
+  return {
+    LOW_COIN: lowCoin,
+    FEE_CAP: feeCap,
+    ...(sweepBy === undefined ? {} : { SWEEP_BY: sweepBy }),
+  };
 }
 
 /** The settings that the variables stand for. */

@@ -6,8 +6,10 @@
 
 import { z } from "zod";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { type FamilyName, PROFILES } from "../../chains/profiles.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { GENERAL, NETWORK } from "./config.ts";
+import { OF_FAMILY } from "./sweeps.ts";
 import { networkDefaults } from "./treasury.ts";
 import { NEEDED as SIGNER_NEEDS } from "./signer.ts";
 
@@ -16,6 +18,8 @@ export interface VariableDoc {
   readonly name: string;
   /** The network it belongs to, null for the others. */
   readonly network: Network | null;
+  /** The family whose networks alone have it; null: all have it, or it is none of a network. */
+  readonly family: FamilyName | null;
   readonly text: string;
   /** Value when it is not set, as it would be written; null: none. */
   readonly default: string | null;
@@ -31,7 +35,10 @@ export interface VariableDoc {
 export function variableDocs(): readonly VariableDoc[] {
   return [
     ...docsOf(GENERAL.shape, null),
-    ...SERVED_NETWORKS.flatMap((network) => docsOf(NETWORK.shape, network)),
+    ...SERVED_NETWORKS.flatMap((network) =>
+      docsOf(NETWORK.shape, network)
+        .filter(({ family }) => family === null || family === PROFILES[network].family)
+    ),
   ];
 }
 
@@ -50,12 +57,27 @@ export function defaultsElsewhere(docs: readonly VariableDoc[], doc: VariableDoc
     .map(([value, of]) => `${of.map(({ network }) => network).join(", ")} ${value}`).join("; ");
 }
 
+/** Variables that networks of one family alone have, shown for the first of them. */
+export interface FamilyDocs {
+  readonly networks: readonly Network[];
+  readonly docs: readonly VariableDoc[];
+}
+
+/** The variables that not all networks have, by the families that have some. */
+export function familyDocs(docs: readonly VariableDoc[]): readonly FamilyDocs[] {
+  const families = Map.groupBy(SERVED_NETWORKS, (network) => PROFILES[network].family);
+  return [...families.values()].map((networks) => ({
+    networks,
+    docs: docs.filter(({ network, family }) => family !== null && network === networks[0]),
+  })).filter((one) => one.docs.length > 0);
+}
+
 /** Variables that the signer reads and the service does not. */
 const OF_SIGNER =
   /^(WALLET_PASSPHRASE_FILE|SIGNER_(STATE_DIR|SOCKET_GROUP|DATABASE_URL)|.*_SIGNER_PER_\w+)$/;
 /** Variables that both read; those of files differ in their value, all others have to be the same. */
 const OF_BOTH =
-  /^(ENVIRONMENT|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS|.*_FEE_CAP)$/;
+  /^(ENVIRONMENT|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS|.*_FEE_CAP|.*_SWEEP_BY)$/;
 
 function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
   return Object.entries(shape).map(([key, schema]) => {
@@ -68,6 +90,7 @@ function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
     return {
       name,
       network,
+      family: network === null ? null : OF_FAMILY[key] ?? null,
       text,
       default: fallback === "" ? null : fallback,
       kind: kindOf(name, schema),

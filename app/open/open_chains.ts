@@ -124,6 +124,7 @@ async function openNetwork(
     const family = familyOf(network);
     const isDevelopment = dev !== null;
     const feeCap = amountOf(settings.treasury.feeCap);
+    const sweepBy = settings.sweeps.by ?? undefined;
     const open = await family.open({
       network,
       nodeUrls,
@@ -135,7 +136,7 @@ async function openNetwork(
       dailyCalls: settings.dailyCalls ?? undefined,
       callsPerSecond: settings.callsPerSecond ?? undefined,
       isDevelopment,
-      making: { feeCap },
+      making: { feeCap, sweepBy, sweepsAtOnce: settings.sweeps.batch },
     });
     // a development chain behind a proxy looks like any other node, but for its first block
     if (config.environment !== "development" && !isRehearsal) {
@@ -149,7 +150,7 @@ async function openNetwork(
       chain: await checked(open),
       nodes: open.nodes,
       dev,
-      signerNetwork: { network, contracts, feeCap, isDevelopment },
+      signerNetwork: { network, contracts, feeCap, isDevelopment, sweepBy },
       stop: own?.stop ?? null,
     };
   } catch (error) {

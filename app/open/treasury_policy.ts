@@ -148,6 +148,6 @@ export const DEV_SWEEP_PACE: SweepPace = {
 
 /** Terms by which a network's addresses are swept, as configured. */
 export function sweepTerms(config: Config, network: Network): SweepTerms {
-  const { topUpHours, ...terms } = config.networks[network].sweeps;
-  return { ...terms, topUpWaitMs: topUpHours * 60 * MINUTE_MS };
+  const { enabled, gas, factor, topUpHours } = config.networks[network].sweeps;
+  return { enabled, gas, factor, topUpWaitMs: topUpHours * 60 * MINUTE_MS };
 }

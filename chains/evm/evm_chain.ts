@@ -14,7 +14,7 @@ import type { FeeEstimate, Movement } from "../fees.ts";
 import { NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode, type NodeOptions } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
-import { PROFILES, type TokenContracts } from "../profiles.ts";
+import { PROFILES, type SweepBy, type TokenContracts } from "../profiles.ts";
 import { addressOfEvent, eventAddress, evmAddress } from "./address.ts";
 import { chainIdOf } from "./chain_id.ts";
 import { evmLane, type LaneBounds } from "./lane.ts";
@@ -35,6 +35,7 @@ import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_block
 import { evmTransactionId, readTransaction } from "./read/read_transaction.ts";
 import { readsBlocks } from "./read/rpc_errors.ts";
 import { type EvmSource, FinalBlocks, headCall, requireChainId, rpc } from "./read/source.ts";
+import { estimateCreation, missingDelegate } from "./read/sweep_setup.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
 import { contractEntries, methodData } from "./token_contracts.ts";
 
@@ -82,7 +83,9 @@ export interface EvmChainOptions {
    * Sender of a sweep: the address itself, with coin that it is given (default), or the hot wallet by its
    * delegate, from many addresses at once.
    */
-  readonly sweepBy?: "coin" | "delegate";
+  readonly sweepBy?: SweepBy | undefined;
+  /** Addresses from which the hot wallet collects in one transaction; default 20. */
+  readonly sweepsAtOnce?: number | undefined;
 }
 
 /** A chain with the members that only its composition root and metrics need. */
@@ -134,6 +137,10 @@ async function gasOf(
 ): Promise<GasNeed> {
   const { chainId, hotWallet, delegate } = parts;
   const [movement] = movements;
+  // nothing else ever goes there
+  if (delegate !== null && movement?.to === delegate) {
+    return await estimateCreation(parts, hotWallet, signal);
+  }
   if (movement !== undefined && delegate !== null && movement.from !== hotWallet) {
     const token = tokenOf(parts, movement.asset);
     if (token !== null && movements.every(({ asset }) => asset === movement.asset)) {
@@ -229,6 +236,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const chainId = chainIdOf(network, isDevelopment);
   const pool = poolOf(options, chainId, finals);
   const blockMs = options.blockMs ?? pace.blockMs;
+  const delegate = sweepBy === "delegate" ? delegateOf(hotWallet) : null;
   const parts: Parts = {
     network,
     pool,
@@ -237,7 +245,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     chainId,
     hotWallet,
     feeCap: options.feeCap ?? null,
-    delegate: sweepBy === "delegate" ? delegateOf(hotWallet) : null,
+    delegate,
     context: {
       tokens: new Map(entries.map(([currency, contract]) => {
         const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
@@ -260,7 +268,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       currencies: entries.map(([currency]) => currency),
       contracts,
       life: { kind: "nonce", lane },
-      sweepsAtOnce: parts.delegate === null ? 1 : SWEEPS_AT_ONCE,
+      sweepsAtOnce: delegate === null ? 1 : options.sweepsAtOnce ?? SWEEPS_AT_ONCE,
       // a block's receipts are bound to its hash, so that one of the head view is the solid one of its hash
       ...(pace.headMs === null
         ? {}
@@ -300,7 +308,10 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       readBalance(parts, address, tokenOf(parts, asset), signal, checkpoint),
     tokenSwitches: (currency, address, signal) =>
       readTokenSwitches(parts, contracts.get(currency) ?? "", address, signal),
-    ...(parts.feeCap === null || parts.delegate !== null
+    ...(delegate === null
+      ? {}
+      : { missingSetup: (signal) => missingDelegate(parts, delegate, signal) }),
+    ...(parts.feeCap === null || delegate !== null
       ? {}
       : { gas: evmGasPort(parts, parts.feeCap, (asset) => tokenOf(parts, asset)) }),
     verify: (signal) => verify(parts, signal),

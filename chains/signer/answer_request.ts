@@ -111,8 +111,10 @@ export function answerRequest(desk: Desk, request: SignRequest, read: ReadForAll
     keys.set(wallet, key);
   }
   if (request.purpose === "pay") {
+    const hot = desk.keys.address(envelope.network, "hot");
+    const setup = hot === null ? null : builder.setupOf?.(hot) ?? null;
     for (const intent of intents) {
-      const reason = destinationFault(intent, desk.keys, desk.coldAddresses);
+      const reason = destinationFault(intent, desk.keys, desk.coldAddresses, setup);
       if (reason !== null) return refuse(request, "wrong-destination", reason);
     }
   }

@@ -10,8 +10,9 @@
 
 import { add, type Amount, amountOf, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import type { TransferKind } from "../../ledger/money/transfer_kinds.ts";
 import type { Asset } from "../chain.ts";
-import { type Intent, type IntentKind, OVER_DAY_CAP, OVER_TRANSACTION_CAP } from "../signer.ts";
+import { type Intent, OVER_DAY_CAP, OVER_TRANSACTION_CAP } from "../signer.ts";
 import type { WalletName } from "../wallet/network_keys.ts";
 
 /** The wallet's own addresses; `null` where the wallet has no account of the network. */
@@ -23,22 +24,24 @@ export interface WalletAddresses {
 export type ColdAddresses = Readonly<Partial<Record<Network, string>>>;
 
 /** Kinds whose money leaves the wallet, or is there to be burned. */
-const SPENDING: ReadonlySet<IntentKind> = new Set(["payout", "settlement", "gas"]);
+const SPENDING: ReadonlySet<TransferKind> = new Set(["payout", "settlement", "gas"]);
 
 /** True if a transfer of this kind counts against the caps: the others stay in the wallet. */
-function isSpending(kind: IntentKind): boolean {
+function isSpending(kind: TransferKind): boolean {
   return SPENDING.has(kind);
 }
 
 /**
  * Finds the fault of an intent's destination, source or currency for its kind.
  *
+ * @param setup the one destination that a `setup` may have; null: there is none
  * @returns `null` when it is
  */
 export function destinationFault(
   intent: Intent,
   own: WalletAddresses,
   cold: ColdAddresses,
+  setup: string | null = null,
 ): string | null {
   switch (intent.kind) {
     case "payout":
@@ -52,6 +55,8 @@ export function destinationFault(
       return sourceFault(intent, "hot", "native") ?? derivedFault(intent, own);
     case "cold":
       return sourceFault(intent, "hot", null) ?? coldFault(intent, cold);
+    case "setup":
+      return sourceFault(intent, "hot", "native") ?? setupFault(intent, setup);
     default:
       return intent.kind satisfies never;
   }
@@ -102,6 +107,11 @@ function coldFault({ kind, network, destination }: Intent, cold: ColdAddresses):
   const address = cold[network];
   if (address === undefined) return `${network} has no cold address configured with the signer`;
   return destination === address ? null : `a ${kind} goes to ${address} only: ${destination}`;
+}
+
+function setupFault({ kind, network, destination }: Intent, setup: string | null): string | null {
+  if (setup === null) return `${network} needs no ${kind}`;
+  return destination === setup ? null : `a ${kind} is for ${setup} only: ${destination}`;
 }
 
 /** Bounds of one asset on one network; an absent one does not bind. */

@@ -23,6 +23,8 @@ export interface NewStep {
   readonly hotWallet: string;
   /** Whose coin pays for it: that of the wallet it leaves, or, of a sweep only, the hot wallet's. */
   readonly feePayer: FeePayer;
+  /** A sweep of the address that is signed and lacks coin: what is given beside it; absent: nothing else is under way. */
+  readonly beside?: string | undefined;
   /** The transfers that a sweep carries; together not more than its amount. */
   readonly items: readonly OpenItem[];
   readonly reason: SweepReason;
@@ -41,7 +43,7 @@ export interface NewStep {
 export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): Promise<boolean> {
   return await sql.begin(async (tx) => {
     await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
-    if (!await holdSweepAddress(tx, target)) return false;
+    if (!await holdSweepAddress(tx, target, step.beside)) return false;
     const isSweep = step.kind === "sweep";
     const amount = formatAmount(step.amount);
     await tx`
@@ -62,8 +64,16 @@ export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): 
   });
 }
 
-/** Locks the address; false: something happened to it, or a transfer for it is under way. */
-export async function holdSweepAddress(tx: TransactionSql, target: SweepAddress): Promise<boolean> {
+/**
+ * Locks the address; false: something happened to it, or a transfer for it is under way.
+ *
+ * @param beside the one signed sweep that may be under way; absent: none may
+ */
+export async function holdSweepAddress(
+  tx: TransactionSql,
+  target: SweepAddress,
+  beside = "",
+): Promise<boolean> {
   // every currency of the address: they share its coin and what is delegated to it
   const rows = await tx<{ currency: string; touched: string }[]>`
     SELECT currency, touched FROM book.sweep_address
@@ -74,7 +84,7 @@ export async function holdSweepAddress(tx: TransactionSql, target: SweepAddress)
     SELECT 1 FROM book.outgoing
     WHERE network = ${target.network} AND wallet = ${
     String(target.walletIndex)
-  } AND wallet <> 'hot' AND status IN ('queued', 'signed', 'dead')
+  } AND wallet <> 'hot' AND status IN ('queued', 'signed', 'dead') AND NOT (id = ${beside} AND status = 'signed')
     UNION ALL
     SELECT 1 FROM book.outgoing
     WHERE network = ${target.network} AND destination = ${target.address}

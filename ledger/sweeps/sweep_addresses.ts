@@ -14,6 +14,8 @@ export const SWEEP_REASONS = [
   "waiting_gas",
   /** The same, and the chain does not know the address before that. */
   "address_not_activated",
+  /** The transaction is on its way that the hot wallet has to send once before it can send sweeps. */
+  "waiting_setup",
   /** A delegation to it is being taken back. */
   "reclaiming",
   /** No node answers what it holds, or what its sweep would cost. */
@@ -22,6 +24,8 @@ export const SWEEP_REASONS = [
   "below_economics",
   /** The worth of the chain's coin is not known, so not whether it pays. */
   "no_rate",
+  /** The chain asks for more than a transaction may cost. */
+  "above_cap",
   /** Sweeps of the network are switched off. */
   "paused",
   /** The network has no contract of the currency configured. */

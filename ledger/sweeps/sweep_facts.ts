@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../money/amount.ts";
-import type { Network } from "../money/pair.ts";
+import type { Network, OutgoingAsset } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import type { OutgoingRow } from "../rows.ts";
 import { shape } from "../shape.ts";
@@ -41,6 +41,9 @@ export interface LivingStep {
   readonly kind: OutgoingRow["kind"];
   readonly status: "queued" | "signed" | "dead";
   readonly reason: string | null;
+  readonly currency: OutgoingAsset;
+  /** A decimal. */
+  readonly amount: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
@@ -147,9 +150,10 @@ async function readSteps(
         (SELECT max(id) FROM mine WHERE kind = 'sweep' AND status = 'final'), '')
     )
     SELECT
-      (SELECT jsonb_build_object('id', id, 'kind', kind, 'status', status, 'reason', reason,
-         'createdAt', floor(extract(epoch FROM created_at) * 1000))
-       FROM step WHERE status IN ('queued', 'signed', 'dead') ORDER BY id LIMIT 1) AS living,
+      -- what is on its way to an address that has sent its sweep already comes before that
+      (SELECT jsonb_build_object('id', id, 'kind', kind, 'status', status, 'reason', reason, 'currency', currency,
+         'amount', trim_scale(amount)::text, 'createdAt', floor(extract(epoch FROM created_at) * 1000))
+       FROM step WHERE status IN ('queued', 'signed', 'dead') ORDER BY kind = 'sweep', id LIMIT 1) AS living,
       coalesce((SELECT sum(amount) FROM step WHERE kind = 'gas' AND status = 'final'), 0)
         - coalesce((SELECT sum(a.fee) FROM step s JOIN book.attempt a
             ON a.outgoing_id = s.id AND a.merchant_id = ${PLATFORM_ACCOUNT} WHERE s.kind = 'sweep' AND s.fee_payer = 'wallet'), 0) AS coin,

@@ -86,7 +86,7 @@ export async function evmHarness(
   });
   await chain.verify();
   const chainId = chainIdOf(network, true);
-  const builder = createEvmTransferBuilder({ network, chainId, contracts, feeCap });
+  const builder = createEvmTransferBuilder({ network, chainId, contracts, feeCap, sweepBy });
 
   const control = async (command: string, body: Record<string, unknown>): Promise<unknown> => {
     const response = await fetch(`${dev.url}/dev/${command}`, {

@@ -238,6 +238,29 @@ rule("what an address needs for its own sweep is coin for one transaction", asyn
   assert(costs.cost > 0n && costs.costAtMost > costs.cost && costs.costByCoin > costs.cost);
 });
 
+rule("a sweep offers no more than its address holds, while blocks would take that", async (rig) => {
+  const { chain, anvil, hot } = rig;
+  const from = chain.deriveAddress(7);
+  await rig.pay(from, 9_000_000n);
+  await anvil.mine(3);
+  const sweep = { from, to: hot.address, currency: "USDT", amount: amountOf("9") } as const;
+  const bare = await chain.gas?.sweepCosts(sweep);
+  assert(bare !== undefined);
+  const { cost, enough, costAtMost } = bare;
+  assert(cost < enough && enough < costAtMost && bare.fee.limit === costAtMost);
+  const hold = async (coin: bigint) => {
+    await anvil.rpc("anvil_setBalance", from, `0x${coin.toString(16)}`);
+    await anvil.mine(3);
+    return await chain.gas?.sweepCosts(sweep);
+  };
+  // base fees fall with each empty block: what it needed is enough by now
+  const some = await hold(enough);
+  assert(some !== undefined && some.fee.limit <= enough && some.fee.limit > 0n);
+  assert(some.coin >= some.cost);
+  const none = await hold(1n);
+  assert(none !== undefined && none.coin < none.cost && none.fee.limit === none.costAtMost);
+});
+
 rule("the chain's number is asked for: another one's node is not believed", async (rig) => {
   const { startAnvil } = await import("./support/bare_anvil.ts");
   await using other = await startAnvil("--chain-id", "1");

@@ -122,6 +122,68 @@ rule("only the hot wallet sweeps, and all of it goes to the hot wallet", async (
 });
 
 rule(
+  "the contract is missing until a final block has it, and its creation is priced",
+  async (rig) => {
+    const chain = rig.open([rig.anvil.url], "delegate");
+    const delegate = delegateOf(rig.hot.address);
+    const missing = async () => await chain.missingSetup?.();
+    assertEquals(await missing(), [delegate]);
+    const { fee } = await chain.estimateFee([
+      {
+        from: rig.hot.address,
+        to: delegate,
+        asset: "native",
+        amount: amountOf("0"),
+      },
+    ]);
+    assert(fee > amountOf("0.0002"), `${fee}`);
+    await createDelegate(rig);
+    assertEquals(await missing(), [delegate], "in the newest block, which may vanish");
+    await rig.anvil.mine(2);
+    assertEquals(await missing(), []);
+    assertEquals(rig.chain.missingSetup, undefined, "addresses that pay for themselves need none");
+  },
+);
+
+test("a chain without the contract that creates others is told so, and pays for nothing", async () => {
+  const { startRig } = await import("./support/rig.ts");
+  await using rig = await startRig("--disable-default-create2-deployer");
+  const chain = rig.open([rig.anvil.url], "delegate");
+  const to = delegateOf(rig.hot.address);
+  const creation = { from: rig.hot.address, to, asset: "native", amount: amountOf("0") } as const;
+  const error = await assertRejects(
+    () => chain.estimateFee([creation]),
+    ChainUnavailable,
+    "no deployer",
+  );
+  assertEquals(error.category, "reverted");
+});
+
+rule("an address that has authorised a contract is given no coin any more", async (rig) => {
+  const chain = rig.open([rig.anvil.url], "delegate");
+  await createDelegate(rig);
+  const movements = await paid(rig, 0, 1, 10_000_000n);
+  const signed = rig.signSweeps(movements, await chain.estimateFee(movements), 0);
+  await chain.broadcast(signed);
+  await rig.anvil.mine(3);
+  const sweep = (index: number) => ({
+    from: chain.deriveAddress(index),
+    to: rig.hot.address,
+    currency: "USDT" as const,
+    amount: amountOf("0.5"),
+  });
+  const byCoin = rig.open([rig.anvil.url]);
+  const error = await assertRejects(
+    () => byCoin.gas?.sweepCosts(sweep(0)) ?? Promise.resolve(),
+    ChainUnavailable,
+    "has authorised a contract",
+  );
+  assertEquals(error.category, "reverted");
+  await paid(rig, 1, 1, 10_000_000n);
+  assert(((await byCoin.gas?.sweepCosts(sweep(1)))?.cost ?? 0n) > 0n);
+});
+
+rule(
   "one sweep that would fail fails all of them, and is told before any is signed",
   async (rig) => {
     const chain = rig.open([rig.anvil.url], "delegate");

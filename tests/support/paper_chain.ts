@@ -76,6 +76,7 @@ export function paperGas(replaced: Partial<GasPort> = {}): GasPort {
         coin: amount("100"),
         fee: { fee: amount("1"), limit: amount("2") },
         cost: amount("1"),
+        enough: amount("2"),
         costAtMost: amount("2"),
         costDelegated: amount("0"),
         stakeNeeded: null,

@@ -48,6 +48,7 @@ async function openAddress(sql: Sql) {
         pace: { staleMs: 60_000, retryMs: 1, failureLimit: 3, coolDownMs: 1, pollMs: 1 },
         coinRate: () => "0.1",
         costs: new CostMemory(),
+        setup: () => Promise.resolve(null),
         now: () => Date.now(),
         wakeMerchants: () => {},
       };

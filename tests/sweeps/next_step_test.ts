@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { stepByMemory, stepWithoutChain, whatToList } from "../../actors/sweeper/books_step.ts";
 import type { AddressState } from "../../actors/sweeper/next_step.ts";
-import { ownCoinStep, type OwnCoinView } from "../../actors/sweeper/own_coin_step.ts";
+import { coinForSent, ownCoinStep, type OwnCoinView } from "../../actors/sweeper/own_coin_step.ts";
 import { sponsoredStep } from "../../actors/sweeper/sponsored_step.ts";
 import { carriedBy } from "../../actors/sweeper/what_is_there.ts";
 import type { SweepCosts } from "../../chains/fees.ts";
@@ -63,11 +63,22 @@ const COSTS: SweepCosts = {
   coin: NONE,
   fee: { fee: amount("6.8"), limit: amount("8") },
   cost: amount("6.8"),
+  enough: amount("8"),
   costAtMost: amount("8"),
   costDelegated: NONE,
   stakeNeeded: amount("8000"),
   costByCoin: amount("7"),
   costByDelegation: amount("0.6"),
+};
+
+const LIVING: NonNullable<SweepFacts["living"]> = {
+  id: "out_1",
+  kind: "gas",
+  status: "signed",
+  reason: null,
+  currency: "native",
+  amount: "8",
+  createdAt: NOW,
 };
 
 function view(costs: Partial<SweepCosts> = {}, more: Partial<OwnCoinView> = {}): OwnCoinView {
@@ -96,6 +107,30 @@ Deno.test("coin that is on the address is used before any is given", () => {
   assertEquals(onChain({}, view({ coin: amount("3") })), "fund-gas 5");
   assertEquals(onChain({}, view()), "fund-gas 8");
 });
+
+Deno.test("an address is given more than is enough, and no more of it when prices rise a little", () => {
+  const prices = { enough: amount("5"), costAtMost: amount("8") };
+  assertEquals(onChain({}, view(prices)), "fund-gas 8");
+  assertEquals(onChain({}, view({ ...prices, coin: amount("5") })), "sweep 100");
+  assertEquals(onChain({}, view({ ...prices, coin: amount("4") })), "fund-gas 4");
+});
+
+for (
+  const [what, coin, given, expected] of [
+    ["holds what blocks ask for", "5", {}, null],
+    ["lacks some of it", "4", {}, "fund-gas 4"],
+    ["was given the rest a moment ago", "4", {
+      coin: amount("8"),
+      funding: { at: NOW - 1, count: 2 },
+    }, null],
+  ] as const
+) {
+  Deno.test(`an address whose sweep is sent and in no block ${what}`, () => {
+    const costs = { ...COSTS, enough: amount("5"), costAtMost: amount("8"), coin: amount(coin) };
+    const step = coinForSent(look(given), costs);
+    assertEquals(step === null ? null : told(step), expected);
+  });
+}
 
 Deno.test("coin that the books gave and a node does not show yet is never given again", () => {
   const funding = { at: NOW - 1_000, count: 1 };
@@ -127,7 +162,10 @@ Deno.test("a delegation that is not seen yet is waited for, one that was used is
     onChain({ ...fresh, delegation: { at: NOW - 1_000, used: true } }, view()),
     "undelegate 8000",
   );
-  assertEquals(onChain(fresh, view({ costAtMost: NONE, stakeNeeded: NONE })), "sweep 100");
+  assertEquals(
+    onChain(fresh, view({ enough: NONE, costAtMost: NONE, stakeNeeded: NONE })),
+    "sweep 100",
+  );
 });
 
 Deno.test("an issued address has to be worth its cost several times, a top-up once, and for a day only", () => {
@@ -176,7 +214,7 @@ Deno.test("failures are tried again soon, then ever later, and say so", () => {
 Deno.test("what waits for its signature too long is taken back; what is signed is never", () => {
   const living = (status: "queued" | "signed", ago: number) =>
     told(stepWithoutChain(look({
-      living: { id: "out_1", kind: "gas", status, reason: null, createdAt: NOW - ago },
+      living: { ...LIVING, status, createdAt: NOW - ago },
     })));
   assertEquals(living("queued", 60_000), "waiting_gas");
   assertEquals(living("queued", 60_001), "give-up");
@@ -184,10 +222,9 @@ Deno.test("what waits for its signature too long is taken back; what is signed i
 });
 
 Deno.test("an address that coin is to wake up says so until it is awake", () => {
-  const living = { id: "out_1", status: "signed", reason: null, createdAt: NOW } as const;
   const asleep = { target: { ...look().target, reason: "address_not_activated" } } as const;
   const toldOf = (kind: "gas" | "delegation") =>
-    told(stepWithoutChain(look({ living: { ...living, kind } }, asleep)));
+    told(stepWithoutChain(look({ living: { ...LIVING, kind } }, asleep)));
   assertEquals([toldOf("gas"), toldOf("delegation")], ["address_not_activated", "waiting_gas"]);
 });
 

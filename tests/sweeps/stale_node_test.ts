@@ -61,6 +61,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
         pace: PACE,
         coinRate: () => "0.3",
         costs: new CostMemory(),
+        setup: () => Promise.resolve(null),
         now: Date.now,
         wakeMerchants: () => {},
       },

@@ -122,6 +122,7 @@ test("where addresses need no coin, a planned sweep is paid for by the hot walle
     pace: sweepPace("TRX"),
     coinRate: () => "0.3",
     costs: new CostMemory(),
+    setup: () => Promise.resolve(null),
     now: Date.now,
     wakeMerchants: () => {},
   };

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
+import { z } from "zod";
 import { configurationPage } from "../../app/commands/configuration.ts";
 import { envExample } from "../../app/commands/env_example.ts";
 import { type Config, loadConfig } from "../../app/config/config.ts";
+import { SWEEPS, sweepsOf } from "../../app/config/sweeps.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
 import { variableDocs } from "../../app/config/variable_docs.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
@@ -351,20 +353,53 @@ Deno.test("every variable of .env.example is read, for each network that it is s
   const text = envExample();
   const names = [...text.matchAll(/^# ([A-Za-z]+(?:_\w+)*)=/gm)].map(([, name]) => name as string);
   assertEquals(names.toSorted(), [...new Set(names)].toSorted());
-  assertEquals(
-    names.length,
-    variableDocs().filter(({ network }) => (network ?? "TRX") === "TRX").length,
-  );
+  const docs = variableDocs();
+  const keyOf = (name: string) => {
+    const of = SERVED_NETWORKS.filter((network) => name.startsWith(`${network}_`));
+    return name.slice(Math.max(0, ...of.map((network) => network.length + 1)));
+  };
+  const keys = [...new Set(docs.map(({ name }) => keyOf(name)))];
+  assertEquals(names.map(keyOf).toSorted(), keys.toSorted());
   const others = /^# The same exist for (.*)\.$/m.exec(text)?.[1]?.split(", ") ?? [];
   assertEquals(["TRX", ...others], [...SERVED_NETWORKS] as string[]);
-  const all = names.flatMap((name) =>
-    name.startsWith("TRX_") ? SERVED_NETWORKS.map((one) => one + name.slice(3)) : [name]
-  );
+  const all = docs.map(({ name }) => name);
   // a value that nothing takes tells that the variable is looked at, and not refused for its name
   const told = faults(Object.fromEntries(all.map((name) => [name, "\u0000"])));
   const refused = told.filter((line) => /is no setting|cannot be served yet/.test(line));
   assertEquals(refused, []);
 });
+
+Deno.test("a network is refused what only networks of another kind have", () => {
+  assertEquals(faults({ TRX_SWEEP_BY: "delegate", TRX_SWEEP_BATCH: "5" }), [
+    "TRX_SWEEP_BY is set although TRX is not swept so: take it out",
+    "TRX_SWEEP_BATCH is set although TRX is not swept so: take it out",
+  ]);
+  assertEquals(load({}).networks.TRX.sweeps.by, null);
+});
+
+for (
+  const [what, network, given, isDevelopment, by] of [
+    ["money has addresses send their own sweeps", "ETH", undefined, false, "coin"],
+    ["money of BNB as well", "BNB", undefined, false, "coin"],
+    [
+      "money is swept by the delegate where the operator says so",
+      "ETH",
+      "delegate",
+      false,
+      "delegate",
+    ],
+    ["a test network is swept by the delegate", "SEP", undefined, false, "delegate"],
+    ["the other one as well", "tBNB", undefined, false, "delegate"],
+    ["development is swept by the delegate", "ETH", undefined, true, "delegate"],
+    ["development is swept by coin where that is tried", "BNB", "coin", true, "coin"],
+    ["TRON has one way", "TRX", undefined, true, null],
+  ] as const
+) {
+  Deno.test(`without a word, ${what}`, () => {
+    const values = z.object(SWEEPS).parse(given === undefined ? {} : { SWEEP_BY: given });
+    assertEquals(sweepsOf(values, network, isDevelopment).by, by);
+  });
+}
 
 Deno.test("what begins like a setting and is none is refused, with the name that was meant", () => {
   const told = faults({

@@ -5,7 +5,8 @@ import {
   SpendingLimits,
   type WalletAddresses,
 } from "../../chains/signer/signing_rules.ts";
-import { amountOf } from "../../ledger/money/amount.ts";
+import { amountOf, ZERO } from "../../ledger/money/amount.ts";
+import { TRANSFER_KINDS } from "../../ledger/money/transfer_kinds.ts";
 
 /** The keys as far as this rule is concerned: an address is named after its place. */
 const own: WalletAddresses = {
@@ -35,6 +36,12 @@ const GAS: Partial<Intent> = {
   destination: "own-7",
   destinationIndex: 7,
 };
+const SETUP: Partial<Intent> = {
+  kind: "setup",
+  currency: "native",
+  amount: ZERO,
+  destination: "contract",
+};
 const COLD: Partial<Intent> = { kind: "cold", destination: "cold" };
 
 const allowed: Record<string, Partial<Intent>> = {
@@ -48,10 +55,11 @@ const allowed: Record<string, Partial<Intent>> = {
   "energy taken back from an address of ours": { ...GAS, kind: "reclaim" },
   "a cold transfer to the configured address": COLD,
   "a cold transfer of the coin": { ...COLD, currency: "native" },
+  "the set-up that the chain's own builder names": SETUP,
 };
 for (const [what, changes] of Object.entries(allowed)) {
   Deno.test(`the signer signs ${what}`, () => {
-    assertEquals(destinationFault({ ...PAYOUT, ...changes }, own, cold), null);
+    assertEquals(destinationFault({ ...PAYOUT, ...changes }, own, cold, "contract"), null);
   });
 }
 
@@ -104,17 +112,38 @@ const refused: Record<string, { readonly of: Partial<Intent>; readonly says: str
     of: { ...COLD, wallet: 3 },
     says: "leaves the hot wallet",
   },
+  "a set-up of another contract": {
+    of: { ...SETUP, destination: "thief" },
+    says: "is for contract only",
+  },
+  "a set-up out of a deposit address": {
+    of: { ...SETUP, wallet: 3 },
+    says: "leaves the hot wallet",
+  },
+  "a set-up in tokens": { of: { ...SETUP, currency: "USDT" }, says: "moves the chain's coin" },
 };
 for (const [what, { of: changes, says }] of Object.entries(refused)) {
   Deno.test(`the signer refuses ${what}`, () => {
-    assertStringIncludes(destinationFault({ ...PAYOUT, ...changes }, own, cold) ?? "", says);
+    const fault = destinationFault({ ...PAYOUT, ...changes }, own, cold, "contract");
+    assertStringIncludes(fault ?? "", says);
   });
 }
 
+Deno.test("the signer refuses a set-up on a network that needs none", () => {
+  assertEquals(
+    destinationFault({ ...PAYOUT, ...SETUP }, own, cold, null),
+    "TRX needs no setup",
+  );
+});
+
 Deno.test("what stays with us does not count against the caps", () => {
-  const kinds = ["payout", "settlement", "gas", "sweep", "delegation", "reclaim", "cold"] as const;
-  const counted = kinds.filter((kind) => new SpendingLimits({}).count([{ ...PAYOUT, kind }], 0));
+  const counted = TRANSFER_KINDS.filter((kind) =>
+    new SpendingLimits({}).count([{ ...PAYOUT, kind }], 0)
+  );
   assertEquals(counted, ["payout", "settlement", "gas"]);
   const capped = new SpendingLimits({ "USDT/TRX": { perTransaction: amountOf("0.5") } });
-  assertEquals(kinds.filter((kind) => capped.fault([{ ...PAYOUT, kind }], 0) !== null), counted);
+  assertEquals(
+    TRANSFER_KINDS.filter((kind) => capped.fault([{ ...PAYOUT, kind }], 0) !== null),
+    counted,
+  );
 });

@@ -48,6 +48,7 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
       ...one,
       feeCap: amountOf(config.networks[one.network].treasury.feeCap),
       isDevelopment,
+      sweepBy: config.networks[one.network].sweeps.by ?? undefined,
     })),
     limits: limitsOf(config),
     coldAddresses: coldAddressesOf(config),

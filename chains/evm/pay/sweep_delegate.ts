@@ -82,6 +82,11 @@ export function delegatedCode(delegate: string): Hex {
   return `${AUTHORISED}${delegate.slice(2).toLowerCase()}`;
 }
 
+/** True of the code of an address that has authorised a contract, whichever it is. */
+export function isDelegated(code: string): boolean {
+  return code.toLowerCase().startsWith(AUTHORISED);
+}
+
 /** One address that is swept. */
 export interface Swept {
   readonly from: string;

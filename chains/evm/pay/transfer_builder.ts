@@ -13,7 +13,7 @@ import {
 } from "../../../ledger/money/amount.ts";
 import { type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { Asset, Envelope, SignedTransaction } from "../../chain.ts";
-import type { TokenContracts } from "../../profiles.ts";
+import type { SweepBy, TokenContracts } from "../../profiles.ts";
 import type { Intent, SigningKey, TransferBuilder } from "../../signer.ts";
 import { evmAddress } from "../address.ts";
 import { contractEntries, transferData } from "../token_contracts.ts";
@@ -25,7 +25,7 @@ import {
   PLAIN_GAS,
   weiAmount,
 } from "./envelope.ts";
-import { delegateOf, sweepData } from "./sweep_delegate.ts";
+import { creationData, delegateOf, DEPLOYER, sweepData } from "./sweep_delegate.ts";
 import { type Authorization, signTransaction } from "./transfer_transaction.ts";
 
 /** Bounds of a builder. */
@@ -36,6 +36,8 @@ export interface EvmTransferBuilderOptions {
   readonly contracts: TokenContracts;
   /** The most one transaction may cost, in coin. */
   readonly feeCap: Amount;
+  /** Default `coin`: addresses authorise nothing, and nothing is set up. */
+  readonly sweepBy?: SweepBy | undefined;
 }
 
 /** A call as it stands in a transaction. */
@@ -74,7 +76,7 @@ function envelopeFault(mostWei: bigint, { fields, ...envelope }: Envelope): stri
  * @throws {RangeError} when a contract's address is malformed
  */
 export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): TransferBuilder {
-  const { network, chainId } = options;
+  const { network, chainId, sweepBy = "coin" } = options;
   const contracts = new Map(contractEntries(options.contracts));
   const closed = new Set(contracts.values());
   const mostWei = toTokenUnits(options.feeCap, COIN_DECIMALS);
@@ -88,8 +90,10 @@ export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): Tr
   const unitsOf = ({ currency, amount }: Intent) =>
     toTokenUnits(amount, decimalsOf(currency, network));
 
-  const callOf = (intent: Intent): Call => {
-    const { currency, destination } = intent;
+  /** @param hot the address that a set-up serves */
+  const callOf = (intent: Intent, hot: string): Call => {
+    const { kind, currency, destination } = intent;
+    if (kind === "setup") return { to: DEPLOYER, value: 0n, data: creationData(hot) };
     if (currency === "native") return { to: destination, value: unitsOf(intent), data: "0x" };
     const data = transferData(destination, unitsOf(intent));
     return { to: contractOf(currency), value: 0n, data };
@@ -163,6 +167,8 @@ export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): Tr
     envelopeFault: (envelope) => envelopeFault(mostWei, envelope),
     intentFault({ kind, currency, amount, destination, wallet, payer }) {
       if (kind === "delegation" || kind === "reclaim") return `${network} has no stake to delegate`;
+      const isByHot = kind === "setup" || kind === "sweep" && payer === "hot";
+      if (isByHot && sweepBy !== "delegate") return `${network} is not swept by its hot wallet`;
       if (currency !== "native" && !contracts.has(currency)) {
         return `${currency} has no contract on ${network}`;
       }
@@ -172,12 +178,14 @@ export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): Tr
         return `its destination is no address of ${network}, or not in its one spelling`;
       }
       if (closed.has(destination)) return "its destination is the token's own contract";
+      if (kind === "setup") return amount === 0n ? null : "a setup moves nothing";
       if (amount <= 0n) return `its amount is not above zero: ${formatAmount(amount)}`;
       const decimals = decimalsOf(currency, network);
       return isExactIn(amount, decimals)
         ? null
         : `its amount has more than ${decimals} decimals: ${formatAmount(amount)}`;
     },
+    setupOf: (hotWallet) => sweepBy === "delegate" ? delegateOf(hotWallet) : null,
     sign(intents, envelope, keyOf) {
       const [intent, ...others] = intents;
       if (intent !== undefined && intent.payer === "hot" && intent.wallet !== "hot") {
@@ -189,7 +197,8 @@ export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): Tr
       if (intent.payer !== intent.wallet) {
         throw new Error(`Cannot build as another wallet would pay for it: ${intent.payer}`);
       }
-      return signCall(callOf(intent), envelope, keyOf(intent.wallet));
+      const key = keyOf(intent.wallet);
+      return signCall(callOf(intent, key.address), envelope, key);
     },
   };
 }

@@ -72,6 +72,7 @@ export async function sweepCosts(
       ...(arrives === null ? {} : { arrives: fromTokenUnits(arrives, call.decimals) }),
     },
     cost: sunAmount(cost),
+    enough: sunAmount(costAtMost),
     costAtMost: sunAmount(costAtMost),
     costDelegated: sunAmount(bytes),
     stakeNeeded: stakeFor(lacking(energyAtMost, energyLeft), hot),

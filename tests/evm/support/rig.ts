@@ -113,7 +113,13 @@ export async function startRig(...options: readonly string[]): Promise<Rig> {
       isDevelopment: true,
       feeCap,
     });
-  const builder = createEvmTransferBuilder({ network: "ETH", chainId, contracts, feeCap });
+  const builder = createEvmTransferBuilder({
+    network: "ETH",
+    chainId,
+    contracts,
+    feeCap,
+    sweepBy: "delegate",
+  });
   const chain = open([anvil.url]);
   const sign = (
     movements: readonly Movement[],
