@@ -250,7 +250,8 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
   return house;
 }
 
-function pause(ms: number): Promise<void> {
+/** A pause. */
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
@@ -284,37 +285,52 @@ function signerOf(
   });
 }
 
-function engineOf({ sql, journalSql, chain, signer, terms }: {
+/** An engine of one network, whose sweeps are planned as fast as blocks are made. */
+export function engineOf({
+  sql,
+  journalSql,
+  chain,
+  signer,
+  terms,
+  coinRate = "0.3",
+  staleMs = 20_000,
+}: {
   readonly sql: Sql;
   readonly journalSql: Sql;
   readonly chain: Chain;
   readonly signer: Signer;
   readonly terms: SweepTerms;
+  /** Units of a currency per coin. */
+  readonly coinRate?: string;
+  /** Time after which a step that shows nowhere is looked into. */
+  readonly staleMs?: number;
 }): Engine {
   return new Engine({
     sql,
     journalSql,
-    chains: new Map([[NETWORK, chain]]),
+    chains: new Map([[chain.network, chain]]),
     signer,
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
     pace: () => ({ pollMs: 25, leaseMs: 2_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
     now: Date.now,
     usdRate: () => "1",
+    coinRate: () => coinRate,
     sweeps: {
       terms: () => terms,
       pace: () => ({
-        staleMs: 20_000,
+        staleMs,
         retryMs: 50,
         failureLimit: 3,
         coolDownMs: 600_000,
         pollMs: 100,
       }),
-      coinRate: () => "0.3",
+      coinRate: () => coinRate,
     },
   });
 }
 
-function readsOf(sql: Sql, chain: Chain, merchantId: string) {
+/** Reads of a house. */
+export function readsOf(sql: Sql, chain: Chain, merchantId: string) {
   return {
     async steps(): Promise<readonly StepRow[]> {
       return await sql<StepRow[]>`
