@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Amount } from "../ledger/money/amount.ts";
 import type { FeeEstimate } from "./fees.ts";
 import type { Checkpoint, Finality } from "./place.ts";
 
@@ -35,6 +36,8 @@ export interface LaneAsk {
    * @returns null where that is more than the cap
    */
   cancelling(bytes: readonly string[]): FeeEstimate | null;
+  /** The same terms for a sender that has no more coin than this: nodes refuse what may cost more than it holds. */
+  within(coin: Amount): LaneAsk;
 }
 
 /** Reads what numbers its senders have used, and what replacing a transaction takes. */

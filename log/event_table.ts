@@ -271,6 +271,10 @@ export const EVENTS = {
     "warning",
     "{network}: what is left of a batch waits for the database: {reason}",
   ],
+  "treasury.payer_coin_unread": [
+    "warning",
+    "{network}: the coin of address {payer} cannot be read, nothing of it is replaced now: {reason}",
+  ],
   "treasury.internal_waits": ["warning", "{network}: internal transfers wait for a node: {reason}"],
   "wallet.balance_unread": [
     "warning",

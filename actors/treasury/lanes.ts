@@ -37,6 +37,7 @@ import type { LaneState } from "./lane_state.ts";
 import { ABOVE_CAP, laneTurn, SUSPENDED_MS } from "./lane_turn.ts";
 import { payerOf } from "./liquidity.ts";
 import { PartBound } from "./part_bound.ts";
+import { PayerTerms } from "./payer_terms.ts";
 import { type NumberedRequest, type SignedNonces, signNonces } from "./sign_nonces.ts";
 
 /** Dependencies of a network's lanes. */
@@ -71,6 +72,7 @@ export class Lanes {
   readonly #deps: LanesDeps;
   readonly #memory: LaneMemory;
   readonly #faults: LaneFaults;
+  readonly #terms: PayerTerms;
   #rooms = new Map<string, number>();
   #closed: ReadonlyMap<string, string> = new Map();
   #replaced = 0;
@@ -84,6 +86,7 @@ export class Lanes {
     this.#deps = deps;
     this.#memory = new LaneMemory(deps.monotonic, deps.resendMs);
     this.#faults = new LaneFaults(deps.sql, chain, lane);
+    this.#terms = new PayerTerms(chain, lane.bumpAfterMs, deps.monotonic);
   }
 
   /** Null before the first poll. */
@@ -176,19 +179,22 @@ export class Lanes {
     // what stops signing altogether has reasons of its own in readiness
     this.#isStopped = troubles.stopped !== null || await readSigningStop(sql, network) !== null;
     let { failure } = troubles;
-    let ask: LaneAsk | null = null;
-    if (!this.#isStopped && promised.some((nonce) => this.#needsTerms(nonce))) {
+    let terms: ReadonlyMap<string, LaneAsk> = new Map();
+    const wanting = promised.filter((nonce) => this.#needsTerms(nonce)).map(({ payer }) => payer);
+    if (!this.#isStopped && wanting.length > 0) {
       try {
-        ask = await this.#lane.asks(bound.signal);
+        const ask = await this.#lane.asks(bound.signal);
+        const payers = new Set(lanes.keys());
+        terms = await this.#terms.of(ask, payers, [...new Set(wanting)], bound.signal);
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         failure = error;
       }
     }
-    const { steps, waits } = this.#decide(lanes, troubles.closed, ask);
+    const { steps, waits } = this.#decide(lanes, troubles.closed, terms);
     this.#note(promised, troubles, waits);
     await storeLaneReasons(sql, waits);
-    if (ask !== null) await this.#signAll(turn, steps, promised, bound);
+    if (terms.size > 0) await this.#signAll(turn, steps, promised, bound);
     const again = stepsOf(steps, "send").map(({ step }) => step);
     const boundMs = Math.max(bound.leftMs, LEAST_SEND_MS);
     await this.#deps.send(sendableAgain(again, promised), boundMs);
@@ -199,7 +205,7 @@ export class Lanes {
   #decide(
     lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
     closed: ReadonlyMap<string, string>,
-    ask: LaneAsk | null,
+    terms: ReadonlyMap<string, LaneAsk>,
   ): { readonly steps: readonly PayerStep[]; readonly waits: ReadonlyMap<string, string> } {
     const { isHeadRead = () => true, suspendedMs = SUSPENDED_MS } = this.#deps;
     this.#rooms = new Map();
@@ -209,7 +215,7 @@ export class Lanes {
       const fault = closed.get(payer);
       const turn = laneTurn({
         open: nonces.map((nonce) => this.#memory.viewOf(nonce)),
-        ask,
+        ask: terms.get(payer) ?? null,
         bumpAfterMs: this.#lane.bumpAfterMs,
         mostUnseen: this.#mostUnseen(payer),
         suspendedMs,

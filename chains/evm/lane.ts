@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Amount, toTokenUnits } from "../../ledger/money/amount.ts";
+import { type Amount, min, toTokenUnits } from "../../ledger/money/amount.ts";
 import { ChainUnavailable, type Checkpoint, type Finality } from "../chain.ts";
 import type { FeeEstimate } from "../fees.ts";
 import type { LaneAsk, LanePort } from "../lane.ts";
@@ -82,6 +82,7 @@ function askOf(prices: GasPrices, feeCap: Amount): LaneAsk {
       const need = { expected: PLAIN_GAS, limit: PLAIN_GAS };
       return termsAbove(bytes.map(readTerms), need, prices, feeCap);
     },
+    within: (coin) => askOf(prices, min(coin, feeCap)),
   };
 }
 

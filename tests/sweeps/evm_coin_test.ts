@@ -188,3 +188,31 @@ test("coin that was taken from an address is given again, and its sweep has the 
   assertEquals(await lanes(house), ["0/1 paid"]);
   await assertSwept(house, [own], before, amount("60"));
 });
+
+test("a sweep that offers all the coin of its address gets more when fees rise, and is replaced", async () => {
+  await using house = await open({ network: "ETH" });
+  const { assertReconciled, assertSwept, untilSwept } = await checks();
+  const { chain } = house;
+  const own = await house.address("issued");
+  await assertReconciled(house);
+  const before = await chain.balanceOf(chain.hotWallet, "USDT");
+  await house.pay(own, "60");
+  await house.until("the coin", async () => {
+    if ((await house.told())[0] !== "gas signed") return false;
+    await house.holdSigning(true);
+    return true;
+  });
+  await house.until("the plan", async () => (await house.told()).includes("sweep queued"));
+  await house.holdSigning(false);
+  await house.when("the signature", async () => (await house.told()).includes("sweep signed"));
+  // no block takes it at eight times the price, and the address has coin for twice
+  await house.control("basefee", { gwei: "8" });
+  await house.until("the sweep", async () => (await house.told()).includes("sweep final"));
+  await untilSwept(house, [own]);
+  assertEquals(await house.told(), ["gas final", "sweep final", "gas final"]);
+  assertEquals(await lanes(house), ["0/0 paid"]);
+  const [, sweep] = await house.steps();
+  assert(sweep !== undefined && sweep.attempts > 1);
+  await assertSwept(house, [own], before, amount("60"));
+  await assertReconciled(house);
+});

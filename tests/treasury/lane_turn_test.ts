@@ -8,12 +8,13 @@ import {
   type OpenNonce,
 } from "../../actors/treasury/lane_turn.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
+import type { LaneAsk } from "../../chains/lane.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 
 const FEE: FeeEstimate = { fee: amountOf("1"), limit: amountOf("2") };
 
 /** A chain that asks for a price, bytes that offer one, and a cap of 200. */
-function asking(price: number) {
+function asking(price: number): LaneAsk {
   const above = (bytes: readonly string[]) =>
     Math.max(price, ...bytes.map((one) => Math.ceil(Number(one) * 1.125)));
   const within = (bytes: readonly string[]) =>
@@ -22,6 +23,7 @@ function asking(price: number) {
     isPassedOver: (bytes: string) => Number(bytes) < price,
     replacing: within,
     cancelling: within,
+    within: () => asking(price),
   };
 }
 

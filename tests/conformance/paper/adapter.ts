@@ -165,6 +165,8 @@ function paperLane(
         return above(earlier, earlier[0]?.movements ?? []);
       },
       cancelling: (bytes) => above(bytes.map(readTransaction), []),
+      // only the hot wallet sends on paper, and it is never poor
+      within: ask,
     };
   };
   return {

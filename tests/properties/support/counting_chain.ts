@@ -239,6 +239,7 @@ export class CountingChain {
       isPassedOver: (bytes) => priceOf(bytes) < this.#base + 1,
       replacing: above,
       cancelling: above,
+      within: () => this.#asks(),
     };
   }
 

@@ -84,6 +84,8 @@ export interface EvmHouse extends AsyncDisposable, ReturnType<typeof readsOf> {
   mine(blocks: number): Promise<void>;
   /** Makes blocks until something is true. */
   until(what: string, condition: () => Promise<boolean>): Promise<void>;
+  /** Waits without a block until something is true. */
+  when(what: string, condition: () => Promise<boolean>): Promise<void>;
   /** The transfers of the house as `kind status`. */
   told(): Promise<readonly string[]>;
   /** Keeps anything from being signed, as while another node has the turn, or ends that. */
@@ -266,6 +268,13 @@ async function furnish(stack: AsyncDisposableStack, options: EvmHouseOptions): P
       throw new Error(
         `Cannot go on as ${what} did not come true: ${JSON.stringify({ steps, lanes, waiting })}`,
       );
+    },
+    async when(what, condition) {
+      const end = Date.now() + READ_MS;
+      while (!await condition()) {
+        if (Date.now() > end) throw new Error(`Cannot go on as ${what} did not come true`);
+        await pause(20);
+      }
     },
     async holdSigning(isHeld) {
       const until = isHeld ? sql`now() + interval '1 hour'` : sql`now()`;

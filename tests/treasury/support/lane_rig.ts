@@ -7,7 +7,7 @@
 import { Lanes, type LanesDeps } from "../../../actors/treasury/lanes.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import type { FeeEstimate } from "../../../chains/fees.ts";
-import type { LanePort } from "../../../chains/lane.ts";
+import type { LaneAsk, LanePort } from "../../../chains/lane.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { moveCursor, readCursor } from "../../../ledger/watcher/cursor.ts";
 import { amount } from "../../support/books.ts";
@@ -15,13 +15,19 @@ import { PAPER_BLOCK, paperChain, paperSigner } from "../../support/paper_chain.
 
 const FEE: FeeEstimate = { fee: amount("1"), limit: amount("1"), terms: { price: 1 } };
 
+const CALM: LaneAsk = {
+  isPassedOver: () => false,
+  replacing: () => null,
+  cancelling: () => FEE,
+  within: () => CALM,
+};
+
 /** A port that knows of no stranger, and whose fees never rise. */
 export function calmLane(replaced: Partial<LanePort> = {}): LanePort {
   return {
     next: () => Promise.resolve(0),
     sent: () => Promise.resolve(null),
-    asks: () =>
-      Promise.resolve({ isPassedOver: () => false, replacing: () => null, cancelling: () => FEE }),
+    asks: () => Promise.resolve(CALM),
     mostUnseen: 12,
     bumpAfterMs: 48_000,
     ...replaced,

@@ -1,0 +1,75 @@
+/**
+ * The chain's terms for the lane of each payer: a deposit address offers no more than the coin that it has, as nodes
+ * refuse what may cost more. Where that is too little its sweep waits, and the sweeper gives it more.
+ *
+ * @module
+ */
+
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { LaneAsk } from "../../chains/lane.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
+import { logEvent } from "../../log/log_event.ts";
+import { payerOf } from "./liquidity.ts";
+
+/** Addresses whose coin is asked for in one turn; the others have their turn later. */
+const MOST_ASKED = 25;
+
+/** Remembers what coin deposit addresses have, so that thousands that wait do not use up a node's calls. */
+export class PayerTerms {
+  readonly #chain: Pick<Chain, "network" | "hotWallet" | "deriveAddress" | "balanceOf">;
+  /** Time for which a balance is believed, milliseconds. */
+  readonly #freshMs: number;
+  readonly #monotonic: () => number;
+  #known = new Map<string, { readonly coin: Amount; readonly at: number }>();
+
+  constructor(
+    chain: Pick<Chain, "network" | "hotWallet" | "deriveAddress" | "balanceOf">,
+    freshMs: number,
+    monotonic: () => number,
+  ) {
+    this.#chain = chain;
+    this.#freshMs = freshMs;
+    this.#monotonic = monotonic;
+  }
+
+  /**
+   * The terms of each payer that is to sign something; of one whose coin cannot be read now, none.
+   *
+   * @param payers those that have lanes; what is remembered of others is forgotten
+   * @param wanting those of them that need terms in this turn
+   */
+  async of(
+    ask: LaneAsk,
+    payers: ReadonlySet<string>,
+    wanting: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, LaneAsk>> {
+    this.#known = new Map([...this.#known].filter(([payer]) => payers.has(payer)));
+    const addresses = wanting.filter((payer) => payer !== "hot");
+    const due = addresses.filter((payer) => !this.#isFresh(payer)).slice(0, MOST_ASKED);
+    await Promise.all(due.map((payer) => this.#read(payer, signal)));
+    const terms = new Map<string, LaneAsk>([["hot", ask]]);
+    for (const payer of addresses) {
+      const known = this.#known.get(payer);
+      if (known !== undefined && this.#isFresh(payer)) terms.set(payer, ask.within(known.coin));
+    }
+    return terms;
+  }
+
+  #isFresh(payer: string): boolean {
+    const known = this.#known.get(payer);
+    return known !== undefined && this.#monotonic() - known.at < this.#freshMs;
+  }
+
+  async #read(payer: string, signal: AbortSignal): Promise<void> {
+    const { network } = this.#chain;
+    try {
+      const address = payerOf(this.#chain, payer);
+      const coin = await this.#chain.balanceOf(address, "native", signal);
+      this.#known.set(payer, { coin, at: this.#monotonic() });
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      logEvent("treasury.payer_coin_unread", { network, payer, error });
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** Terms of deposit addresses that send their own sweeps: no more than the coin that each has. */
+
+import { assertEquals } from "@std/assert";
+import { PayerTerms } from "../../actors/treasury/payer_terms.ts";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import type { LaneAsk } from "../../chains/lane.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import { amount } from "../support/books.ts";
+
+/** Terms that tell the coin that bounds them. */
+function bounded(coin: string): LaneAsk & { readonly coin: string } {
+  return {
+    coin,
+    isPassedOver: () => true,
+    replacing: () => null,
+    cancelling: () => null,
+    within: (less: Amount) => bounded(formatAmount(less)),
+  };
+}
+
+function rig(coins: Readonly<Record<string, string | undefined>>) {
+  let now = 0;
+  const asked: string[] = [];
+  const chain = {
+    network: "ETH" as const,
+    hotWallet: "hot-wallet",
+    deriveAddress: (index: number) => `address-${index}`,
+    balanceOf: (address: string) => {
+      asked.push(address);
+      const coin = coins[address];
+      if (coin === undefined) throw new ChainUnavailable("timeout", "Cannot read");
+      return Promise.resolve(amount(coin));
+    },
+  };
+  const terms = new PayerTerms(chain, 100, () => now);
+  return {
+    asked,
+    pass: (ms: number) => now += ms,
+    async of(...payers: readonly string[]) {
+      const signal = new AbortController().signal;
+      const found = await terms.of(bounded("all"), new Set(payers), payers, signal);
+      return [...found].map(([payer, ask]) => `${payer} ${(ask as { coin?: string }).coin}`);
+    },
+  };
+}
+
+Deno.test("the hot wallet has the chain's terms, an address no more than its coin", async () => {
+  const { of, asked } = rig({ "address-1": "0.5" });
+  assertEquals(await of("hot", "1"), ["hot all", "1 0.5"]);
+  assertEquals(asked, ["address-1"]);
+});
+
+Deno.test("an address whose coin cannot be read has no terms, and the others have theirs", async () => {
+  const { of } = rig({ "address-2": "2" });
+  assertEquals(await of("1", "2"), ["hot all", "2 2"]);
+});
+
+Deno.test("coin is asked for once in a while, of so many addresses in a turn", async () => {
+  const coins = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`address-${n}`, "1"]));
+  const { of, asked, pass } = rig(coins);
+  const payers = Array.from({ length: 40 }, (_, n) => String(n));
+  assertEquals((await of(...payers)).length, 26);
+  assertEquals((await of(...payers)).length, 41);
+  await of(...payers);
+  assertEquals(asked.length, 40);
+  pass(100);
+  await of("7");
+  assertEquals(asked.length, 41);
+});
