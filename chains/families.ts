@@ -12,7 +12,7 @@ import { TRON } from "./tron/family.ts";
 
 const FAMILIES: Readonly<Partial<Record<FamilyName, Family>>> = { tron: TRON, evm: EVM };
 /** Families whose whole way works, from a deposit to its sweep; the others can be looked at. */
-const SERVED: ReadonlySet<FamilyName> = new Set(["tron"]);
+const SERVED: ReadonlySet<FamilyName> = new Set(["tron", "evm"]);
 
 /**
  * The networks that a family serves. The others are part of the interface, where their pairs are
@@ -20,6 +20,11 @@ const SERVED: ReadonlySet<FamilyName> = new Set(["tron"]);
  */
 export const SERVED_NETWORKS: readonly Network[] = NETWORKS.filter((network) =>
   SERVED.has(PROFILES[network].family)
+);
+
+/** The networks that are open from the start; the others are served on request. */
+export const FIRST_NETWORKS: readonly Network[] = SERVED_NETWORKS.filter((network) =>
+  PROFILES[network].family === "tron"
 );
 
 /** The family of a network, served or not; undefined where there is none. */

@@ -55,6 +55,7 @@ export const LONGEST: readonly string[] = [
   "tests/faults/matrix_test.ts",
   "tests/browser/hosted_page_test.ts",
   "tests/faults/lifecycle_test.ts",
+  "tests/evm/service_test.ts",
   "tests/signer/process_test.ts",
   "tests/drill/drill_test.ts",
   "tests/dev_chain_evm/restart_test.ts",

@@ -11,7 +11,7 @@ import { openPublicWallet, publicFileText } from "../../chains/wallet/public_wal
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic } from "../../chains/wallet/unlock_wallet.ts";
 import { WalletFault } from "../../chains/wallet/secret_file.ts";
-import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { FIRST_NETWORKS, SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Env, need, type Output, type Program, Refused, runProgram } from "./command.ts";
 import { closeLost, recover, showLost } from "./recover.ts";
@@ -25,7 +25,7 @@ const PROGRAM: Program<{ readonly env: Env; readonly readWords: ReadWords }> = {
     {
       usage: "create [--show-mnemonic] [--networks TRX,...]",
       help: "makes WALLET_FILE, encrypted with the passphrase in WALLET_PASSPHRASE_FILE; shows " +
-        "the words this once",
+        `the words this once; without --networks for ${FIRST_NETWORKS.join(" and ")}`,
       run: ({ env }, _, options) =>
         makeWallet(env, options.networks, null, options["show-mnemonic"] !== undefined),
     },
@@ -94,7 +94,7 @@ export async function wallet(
 /**
  * Makes a wallet file, from new words or from those given.
  *
- * @param networks separated by commas; all that are supported when left out
+ * @param networks separated by commas; those that are open from the start when left out
  * @param words an English BIP-39 mnemonic, `null` for a new one
  * @param isShown whether new words are part of the answer
  * @returns what to print
@@ -113,7 +113,7 @@ async function makeWallet(
     const wallet = await createWallet({
       file,
       passphrase,
-      networks: networksOf(networks),
+      networks: networksOf(networks, FIRST_NETWORKS),
       ...(words === null ? {} : { mnemonic: words }),
     });
     const lines = Object.entries(wallet.networks).map(([network, account]) =>
@@ -150,7 +150,7 @@ async function makeWallet(
 async function extendWallet(env: Env, networks: string | undefined): Promise<string> {
   const file = need(env, "WALLET_FILE");
   const passphraseFile = need(env, "WALLET_PASSPHRASE_FILE");
-  const wanted = networksOf(networks);
+  const wanted = networksOf(networks, SERVED_NETWORKS);
   try {
     const passphrase = await readPassphraseFile(passphraseFile);
     const { wallet, added, backup } = await addNetworks({ file, passphrase, networks: wanted });
@@ -188,13 +188,13 @@ async function changePassphrase(
   }
 }
 
-function networksOf(text: string | undefined): readonly Network[] {
-  if (text === undefined) return SERVED_NETWORKS;
+function networksOf(text: string | undefined, otherwise: readonly Network[]): readonly Network[] {
+  if (text === undefined) return otherwise;
   return text.split(",").map((name) => {
     const network = SERVED_NETWORKS.find((known) => known === name.trim());
     if (network !== undefined) return network;
     throw new Refused(
-      `Cannot use a network as it is none of ${SERVED_NETWORKS}: ${name}`,
+      `Cannot use a network as it is none of ${SERVED_NETWORKS.join(", ")}: ${name}`,
     );
   });
 }

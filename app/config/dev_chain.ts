@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { FIRST_NETWORKS, SERVED_NETWORKS } from "../../chains/families.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { partsOf, wholeNumber } from "./variables.ts";
 
@@ -30,7 +30,7 @@ const devChains = z.string().transform((text, context) => {
 
 /** Variables of development chains. */
 export const DEV_CHAIN = {
-  DEV_CHAINS: devChains.default(["TRX", "TRX_SHASTA"]).describe(
+  DEV_CHAINS: devChains.default([...FIRST_NETWORKS]).describe(
     "networks that get a development chain of their own in development, separated by commas; all = every one that can be served",
   ),
   DEV_CHAIN_BLOCK_MS: wholeNumber(10, 600_000).default(1_000).describe(

@@ -528,6 +528,25 @@ Deno.test("choices that are allowed are left to a person, and what cannot be che
   assertEquals(isReady([{ point: "caps", state: "unknown", text: "", mend: null }]), false);
 });
 
+Deno.test("of a network whose payouts are numbered none is said to expire, and both of its tokens need levels", () => {
+  const texts = (env: Record<string, string>) =>
+    judge(set({ ETH_NODE_URLS: "https://eth.example", ...env }))
+      .filter(({ point, text }) =>
+        (point === "proof nodes" || point === "cold wallet") && text.startsWith("ETH")
+      ).map(({ text }) => text);
+  const deposits = "ETH: the word of one node credits a deposit of any amount";
+  assertEquals(texts({}), [
+    deposits,
+    "ETH_COLD_ADDRESS is not set: all money stays in the hot wallet",
+  ]);
+  const COLD_OF_ETH = "0x52908400098527886E0F7030069857D2E4169EE7";
+  const levelled = { ETH_COLD_ADDRESS: COLD_OF_ETH, ETH_USDT_CEILING: "9", ETH_USDT_TARGET: "5" };
+  assertEquals(texts(levelled), [
+    deposits,
+    "ETH: no USDC is moved there, however much the hot wallet holds",
+  ]);
+});
+
 Deno.test("one provider of exchange rates that is away is named, and nothing is lacking while two answer", async () => {
   const away = { ...WELL, rates: [...WELL.rates, provider("coingecko", ["USDT", "TRX"], false)] };
   const point = judge(away).find((one) => one.point === "exchange rates");

@@ -120,20 +120,21 @@ Deno.test("malformed and missing variables are told together, by name and never 
 });
 
 Deno.test("settings of a network that cannot be served are refused by name, wherever it runs", () => {
-  const given = { ETH_NODE_URLS: "https://node.example", SOL_DEVNET_COLD_ADDRESS: "x" };
+  const given = { SOL_NODE_URLS: "https://node.example", SOL_DEVNET_COLD_ADDRESS: "x" };
+  const served = SERVED_NETWORKS.join(", ");
   for (const base of [{}, PRODUCTION]) {
     assertEquals(faults({ ...base, ...given }), [
-      "ETH_NODE_URLS is set although ETH cannot be served yet: take it out, served are TRX, TRX_SHASTA",
-      "SOL_DEVNET_COLD_ADDRESS is set although SOL_DEVNET cannot be served yet: take it out, served are TRX, TRX_SHASTA",
+      `SOL_NODE_URLS is set although SOL cannot be served yet: take it out, served are ${served}`,
+      `SOL_DEVNET_COLD_ADDRESS is set although SOL_DEVNET cannot be served yet: take it out, served are ${served}`,
     ]);
   }
   const signer = loadConfig(given, "signer");
   assertEquals(signer.ok ? [] : signer.faults.slice(0, 2).map((fault) => fault.split(" ")[0]), [
-    "ETH_NODE_URLS",
+    "SOL_NODE_URLS",
     "SOL_DEVNET_COLD_ADDRESS",
   ]);
   const names = variableDocs().map(({ name }) => name);
-  assert(names.includes("TRX_SHASTA_NODE_URLS") && !names.includes("ETH_NODE_URLS"));
+  assert(names.includes("ETH_NODE_URLS") && !names.includes("SOL_NODE_URLS"));
 });
 
 Deno.test("outside development the service is told nothing that only the signer may know", () => {

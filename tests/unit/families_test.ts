@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
+import { familyOf, FIRST_NETWORKS, SERVED_NETWORKS } from "../../chains/families.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import { TRX_DECIMALS } from "../../chains/tron/token_contracts.ts";
 import { isExactIn, parseAmount } from "../../ledger/money/amount.ts";
@@ -7,7 +7,8 @@ import { NETWORKS } from "../../ledger/money/pair.ts";
 
 Deno.test("every network of the interface has a profile, and those whose family exists are served", () => {
   assertEquals(Object.keys(PROFILES).toSorted(), [...NETWORKS].toSorted());
-  assertEquals(SERVED_NETWORKS, ["TRX", "TRX_SHASTA"]);
+  assertEquals(SERVED_NETWORKS, ["TRX", "ETH", "BNB", "TRX_SHASTA", "SEP", "tBNB"]);
+  assertEquals(FIRST_NETWORKS, ["TRX", "TRX_SHASTA"]);
   for (const network of NETWORKS) {
     if (SERVED_NETWORKS.includes(network)) {
       assertEquals(familyOf(network).name, PROFILES[network].family);

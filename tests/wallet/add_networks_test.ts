@@ -162,6 +162,6 @@ test("the command names what was added and what is to be done then", async () =>
   assertEquals(await run("add-networks", "--networks", "TRX_SHASTA"), 0, printed);
   assertStringIncludes(printed, "TRX_SHASTA");
   assertStringIncludes(printed, "show-public");
-  assertEquals(await run("add-networks"), 1);
+  assertEquals(await run("add-networks", "--networks", "TRX,TRX_SHASTA"), 1);
   assertStringIncludes(printed, "has an account of each");
 });

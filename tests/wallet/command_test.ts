@@ -160,6 +160,31 @@ test("outside development a missing or a development wallet is refused by variab
   await assertRejects(() => unlockWallet(place.file, PASSPHRASE), Error, "the file was changed");
 });
 
+test("a development wallet gets the accounts of networks that are opened later, and one that is named gets none", async () => {
+  await using place = await setUp();
+  const answer = loadConfig({ DATA_DIR: place.folder });
+  assert(answer.ok);
+  await Deno.remove(`${place.folder}/passphrase`);
+  const { wallet: first } = await openWallet(answer.config, ["TRX"]);
+  assertEquals(Object.keys(first.networks), ["TRX"]);
+  const { wallet: later, passphraseFile } = await openWallet(answer.config, ["TRX", "ETH", "BNB"]);
+  assertEquals(Object.keys(later.networks).toSorted(), ["BNB", "ETH", "TRX"]);
+  assertEquals([later.walletId, later.networks.TRX], [first.walletId, first.networks.TRX]);
+  const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
+  const keys = await unlockWallet(place.file, passphrase);
+  assertEquals(keys.key("ETH", "hot")?.address, later.networks.ETH?.hotWallet);
+  keys.lock();
+  // what is there already is not written again
+  const { mtime } = await Deno.stat(place.file);
+  await openWallet(answer.config, ["TRX", "ETH"]);
+  assertEquals((await Deno.stat(place.file)).mtime, mtime);
+
+  const named = loadConfig({ DATA_DIR: place.folder, WALLET_FILE: place.file });
+  assert(named.ok);
+  const { wallet: same } = await openWallet(named.config, ["TRX", "SEP"]);
+  assertEquals(same.networks.SEP, undefined);
+});
+
 test("outside development the service does not run on the file with the words, only on the public one", async () => {
   await using place = await setUp();
   await place.run(["import"], MNEMONIC);

@@ -34,7 +34,10 @@ export function judgeChains(
   const believed = networks.filter((network) =>
     config.networks[network].treasury.depositProofAbove === null
   );
-  const unproven = networks.filter((network) => config.networks[network].treasury.proof === null);
+  // where payouts are numbered none of them ever expires
+  const unproven = networks.filter((network) =>
+    config.networks[network].treasury.proof === null && PROFILES[network].defaults.attempts !== null
+  );
   return [
     ...orWell(own ?? [], "nodes", `all answer, of the right chain (${networks.join(", ")})`),
     ...orWell(
@@ -157,9 +160,9 @@ function coldFaults(
   if (token !== undefined) {
     return fault(`${name} is the contract of ${token}: what is sent there is lost`);
   }
-  // USDC is served only where its contract is set
+  // a token without a contract is not served
   const unlevelled = CURRENCIES.filter((currency) =>
-    treasury.levels[currency] === null && (currency !== "USDC" || contracts.USDC !== null)
+    treasury.levels[currency] === null && (contracts[currency] ?? known[currency]) !== undefined
   );
   return unlevelled.flatMap((currency) =>
     fault(
