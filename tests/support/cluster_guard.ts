@@ -6,7 +6,7 @@ export interface ClusterGuard {
 /**
  * Makes sure that an embedded server, which outlives its parent by design, ends when this test
  * process is killed: a shell waits for the process to go, then stops the server and removes it. A
- * service whose process id is in `service.pid` of the folder is killed first.
+ * service whose process id is in `service.pid` of the folder is killed first, and its chains' programs with it.
  *
  * @param dataDir what `startEmbeddedPostgres` is given
  */
@@ -16,6 +16,10 @@ export async function guardCluster(dataDir: string): Promise<ClusterGuard> {
       [ -e "$1/released" ] && exit; [ -d "$1" ] || exit; sleep 1
     done
     [ -e "$1/service.pid" ] && kill -KILL "$(cat "$1/service.pid")"
+    for place in "$1"/dev-chain-*/anvil.port; do
+      anvil="$(grep -o '"pid":[0-9]*' "$place" 2>/dev/null | tr -dc 0-9)"
+      [ "$(cat "/proc/$anvil/comm" 2>/dev/null)" = anvil ] && kill -KILL "$anvil"
+    done
     folder="$1/postgres"
     [ -e "$1/postgres-path" ] && folder="$(cat "$1/postgres-path")"
     kill -QUIT "$(head -n 1 "$folder/postmaster.pid")"; sleep 1

@@ -12,6 +12,7 @@ import { ROLE } from "../../app/postgres/cluster.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { guardCluster } from "./cluster_guard.ts";
+import { endAnvils } from "./end_anvils.ts";
 import { bringCluster } from "./kept_cluster.ts";
 import { removeCluster } from "./remove_cluster.ts";
 
@@ -232,6 +233,7 @@ async function openService(options: ServiceOptions): Promise<Service> {
       await ended;
       await sql?.end({ timeout: 1 });
       await killServer(dataDir);
+      await endAnvils(dataDir);
       await guard.release();
       await removeCluster(dataDir, await clusterFolder(dataDir));
     },
