@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { delay } from "../../ledger/database/delay.ts";
-import { someAddress } from "../faults/support/chain_audit.ts";
+import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { ask, eventually } from "../faults/support/client.ts";
+import { kindOf } from "./chain_kinds.ts";
 import type { ChainProcess } from "./chain_process.ts";
 import {
   issueAddress,
@@ -59,6 +60,7 @@ export async function payIn(world: SoakWorld, progress: Progress): Promise<void>
 export async function askForPayouts(world: SoakWorld, progress: Progress): Promise<void> {
   const draw = world.draws("payouts");
   const { merchants, options, payouts } = world;
+  const { family } = kindOf(options.network);
   let next = 0;
   const system = async () => {
     for (let number = next++; number < options.payouts; number = next++) {
@@ -69,7 +71,7 @@ export async function askForPayouts(world: SoakWorld, progress: Progress): Promi
       const referenceId = `payout-${number}`;
       const merchant = pick(merchants, draw);
       const amount = textOf(1_000_000n + BigInt(Math.floor(draw() * 4_000_000)));
-      const destination = someAddress();
+      const destination = family.someAddress();
       const withdrawalId = await withdraw(world, merchant, { referenceId, amount, destination });
       payouts.push({ merchant, referenceId, destination, amount, withdrawalId });
       progress.asked++;
@@ -100,7 +102,7 @@ interface Payment {
   readonly units: bigint;
 }
 
-async function pay({ chain }: SoakWorld, payments: readonly Payment[]): Promise<void> {
+async function pay({ chain, options }: SoakWorld, payments: readonly Payment[]): Promise<void> {
   const [first] = payments;
   if (first === undefined) return;
   for (;;) {
@@ -113,7 +115,7 @@ async function pay({ chain }: SoakWorld, payments: readonly Payment[]): Promise<
           steps: payments.map(({ issued, units }) => ({
             do: "transfer",
             to: issued.address,
-            amount: String(units),
+            amount: String(units * 10n ** BigInt(tokenDecimals("USDT", options.network) - 6)),
           })),
         });
       }

@@ -1,5 +1,7 @@
 import { FAUCET_LIFETIME_MS } from "../../devchain/faucet.ts";
 import { delay } from "../../ledger/database/delay.ts";
+import { passTime } from "../faults/support/pass_time.ts";
+import { kindOf } from "./chain_kinds.ts";
 import type { SoakWorld } from "./chain_world.ts";
 
 /**
@@ -17,6 +19,7 @@ export async function untilPeace(world: SoakWorld, note: (text: string) => void)
     await delay(100);
     told = await world.chain.info();
   }
+  let hasPassed = false;
   for (let look = 0;; look++) {
     const left = await leftOver(world).catch((error: unknown) => [`no answer: ${error}`]);
     const unread = told.head - await scannedUpTo(world).catch(() => 0);
@@ -24,9 +27,21 @@ export async function untilPeace(world: SoakWorld, note: (text: string) => void)
     if (left.length > 0) told = await world.chain.info();
     else left.push(`${unread} blocks unread`);
     if (Date.now() > end) throw new Error(`Cannot end the run as work is left: ${left.join("; ")}`);
+    if (!hasPassed && left.every((what) => what.endsWith("deposits PENDING"))) {
+      hasPassed = true;
+      await passVanished(world);
+    }
     if (look % 20 === 19) note(`left: ${left.join("; ")}`);
     await delay(250);
   }
+}
+
+/** Lets block time pass in which a payment that has vanished is given up, where none expires before. */
+async function passVanished({ chain, service, options }: SoakWorld): Promise<void> {
+  const { expires, vanishesMs } = kindOf(options.network).family;
+  if (expires) return;
+  await chain.control("/dev/mine", { blocks: 2, intervalMs: vanishesMs });
+  await passTime(service.sql, vanishesMs);
 }
 
 /** Work that is not done, as sentences; empty when nothing is in flight. */

@@ -2,10 +2,15 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { freePort } from "../../app/postgres/free_port.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import { eventually, send } from "../faults/support/client.ts";
 import { START_MS } from "../support/service.ts";
+import { kindOf } from "./chain_kinds.ts";
 
 const ENTRY = fileURLToPath(new URL("../../app/commands/dev_chain.ts", import.meta.url));
+
+/** Bound of an orderly end. */
+const STOP_MS = 20_000;
 
 const Info = z.object({
   usdt: z.string(),
@@ -44,6 +49,7 @@ export async function startChain(
         "--allow-net=127.0.0.1",
         "--allow-read",
         "--allow-write",
+        ...kindOf(network).permissions,
         ENTRY,
         ...["--network", network, "--port", String(port), "--data", folder],
         ...["--block-ms", String(pace.blockMs), "--solid-lag", String(pace.solidLag)],
@@ -74,7 +80,15 @@ export async function startChain(
       await eventually("the chain", info, START_MS);
     },
     [Symbol.asyncDispose]: async () => {
-      await kill();
+      // in order: one that is killed leaves the program behind that carries transactions out for it
+      child.kill("SIGINT");
+      const over = new AbortController();
+      const late = delay(STOP_MS, over.signal).then(() => {
+        if (!over.signal.aborted) child.kill("SIGKILL");
+      });
+      await child.status;
+      over.abort();
+      await late;
       await Deno.remove(folder, { recursive: true });
     },
   };

@@ -1,25 +1,14 @@
-import type { FaultKind } from "../../devchain/faults.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { eventually } from "../faults/support/client.ts";
 import type { Progress } from "./chain_customers.ts";
+import { type Fault, kindOf, type SoakKind } from "./chain_kinds.ts";
 import { type SoakWorld, SOLID_LAG } from "./chain_world.ts";
 
-const BROADCAST = "/wallet/broadcasttransaction";
-const READS = ["*", "/wallet/*", "/walletsolidity/*", "/walletsolidity/getblock"] as const;
-/** Longer than our transactions live on a development chain: what is in flight expires. */
+/** Longer than our transactions live on a development chain where they expire: what is in flight expires. */
 const LEAP_MS = 40_000;
 const LEAPS = 3;
-
-interface Fault {
-  readonly path: string;
-  readonly kind: FaultKind;
-  readonly probability: number;
-  readonly late?: boolean;
-  readonly forget?: boolean;
-  readonly perSecond?: number;
-  readonly suspendSeconds?: number;
-  readonly behind?: number;
-}
+/** Base fees of blocks that are drawn, gwei: more than was offered before, and more than the cap allows. */
+const FEES = ["3", "8", "20", "5000"] as const;
 
 /** Counts of what was done to the service and its node, by kind. */
 export type Done = Map<string, number>;
@@ -29,17 +18,22 @@ export type Done = Map<string, number>;
  * probabilities and pauses are drawn; what is in force is replaced every now and then.
  */
 export async function makeTrouble(
-  { chain, draws }: SoakWorld,
+  { chain, draws, service, options: { network } }: SoakWorld,
   signal: AbortSignal,
   done: Done,
 ): Promise<void> {
   const draw = draws("trouble");
+  const kind = kindOf(network);
+  const { expires } = kind.family;
   let leaps = 0;
   await send("/dev/config", { seed: Math.floor(draw() * 1_000_000) });
   while (!signal.aborted) {
     const what = draw();
     if (what < 0.55) {
-      const faults = Array.from({ length: 1 + Math.floor(draw() * 3) }, () => drawFault(draw));
+      const faults = Array.from(
+        { length: 1 + Math.floor(draw() * 3) },
+        () => drawFault(kind, draw),
+      );
       if (await send("/dev/config", { faults })) {
         for (const { kind } of faults) count(done, kind);
       }
@@ -55,13 +49,31 @@ export async function makeTrouble(
       }
       await delay(1_000 + draw() * 2_000);
       await send("/dev/config", { faults: [] });
-    } else if (what < 0.83 && leaps < LEAPS) {
+    } else if (what < 0.83 && expires && leaps < LEAPS) {
       leaps++;
       if (await send("/dev/mine", { blocks: 2, intervalMs: LEAP_MS })) count(done, "time leap");
+    } else if (what < 0.88 && !expires) {
+      const gwei = FEES[Math.floor(draw() * FEES.length)] ?? null;
+      if (await send("/dev/basefee", { gwei })) count(done, `base fee of ${gwei} gwei`);
+      await delay(1_000 + draw() * 5_000);
+      await send("/dev/basefee", { gwei: kind.family.baseFee });
+    } else if (what < 0.94 && !expires) {
+      if (await evict()) count(done, "evicted");
     } else await send("/dev/config", { faults: [] });
     await delay(200 + draw() * 1_000);
   }
   await eventually("a calm node", () => send("/dev/config", { faults: [] }));
+  if (!expires) {
+    await eventually("usual fees", () => send("/dev/basefee", { gwei: kind.family.baseFee }));
+  }
+
+  /** Drops what the service has sent last, where that still waits. */
+  async function evict(): Promise<boolean> {
+    const [newest] = await service.sql<{ txid: string }[]>`
+      SELECT txid FROM book.attempt WHERE network = ${network} AND outcome IS NULL ORDER BY nonce DESC LIMIT 1`
+      .catch(() => []);
+    return newest !== undefined && await send("/dev/evict", { txid: newest.txid });
+  }
 
   /** The node may be dead at this moment, or refuse: then this trouble is not made. */
   async function send(path: string, body: unknown): Promise<boolean> {
@@ -108,28 +120,9 @@ function momentsOf(what: string, times: number, draw: () => number) {
   return Array.from({ length: times }, (_, n) => ({ what, at: (n + draw()) / times * 0.97 }));
 }
 
-function drawFault(draw: () => number): Fault {
-  const read = READS[Math.floor(draw() * READS.length)] as string;
-  const probability = 0.05 + draw() * 0.4;
-  const late = draw() < 0.5;
-  const kinds: readonly Fault[] = [
-    { path: read, kind: "error-500", probability, late },
-    { path: read, kind: "busy-429", probability: probability / 2, late },
-    { path: "*", kind: "limit-per-second", probability: 1, perSecond: 60, suspendSeconds: 2 },
-    { path: read, kind: "lite-node", probability: probability / 2 },
-    { path: read, kind: "closed-api", probability: probability / 2 },
-    { path: read, kind: "call-exception", probability },
-    { path: "/walletsolidity/*", kind: "two-nodes", probability: 1, behind: 2 },
-    { path: read, kind: "timeout", probability: probability / 20, late },
-    { path: "*", kind: "lagging-receipts", probability, late },
-    { path: BROADCAST, kind: "error-500", probability, late },
-    { path: BROADCAST, kind: "timeout", probability: probability / 10, late },
-    { path: BROADCAST, kind: "lost-broadcast", probability: Math.min(1, probability * 2) },
-    { path: BROADCAST, kind: "silent-accept", probability },
-    { path: BROADCAST, kind: "duplicate", probability, forget: late },
-    { path: BROADCAST, kind: "revert", probability: probability / 10 },
-    { path: BROADCAST, kind: "out-of-energy", probability: probability / 10 },
-  ];
+function drawFault({ reads, faults }: SoakKind, draw: () => number): Fault {
+  const read = reads[Math.floor(draw() * reads.length)] ?? "*";
+  const kinds = faults(read, { probability: 0.05 + draw() * 0.4, isEither: draw() < 0.5 });
   return kinds[Math.floor(draw() * kinds.length)] as Fault;
 }
 

@@ -4,6 +4,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { ask, eventually, expectBody } from "../faults/support/client.ts";
 import { seeded } from "../faults/support/seeded.ts";
 import { type Service, withService } from "../support/service.ts";
+import { kindOf } from "./chain_kinds.ts";
 import type { ChainSoakOptions } from "./chain_options.ts";
 import { type ChainProcess, startChain } from "./chain_process.ts";
 import { openSoakReceiver, type SoakReceiver } from "./chain_receiver.ts";
@@ -64,6 +65,7 @@ export async function withWorld<T>(
   const env = { [`${options.network}_NODE_URLS`]: chain.url, DEV_CHAIN_BLOCK_MS: "1000" };
   return await withService(async (service) => {
     await service.start();
+    await openPair(service, options.network);
     await fundHotWallet(service, chain, options.network);
     const world: SoakWorld = {
       options,
@@ -102,6 +104,14 @@ export async function issueAddress(
   return issued;
 }
 
+/** Networks besides the first of a kind are closed until an administrator opens them. */
+async function openPair(service: Service, network: Network): Promise<void> {
+  const pair = { currency: "USDT", network, depositsEnabled: true, withdrawalsEnabled: true };
+  const { apiKey } = service.credentials.admin;
+  const opened = await ask(service, "PUT", "/api/admin/pairs", pair, apiKey);
+  expectBody(z.object({}), opened, 200);
+}
+
 /** Far more coin than thousands of payouts burn: running dry is another test's matter. */
 async function fundHotWallet(
   service: Service,
@@ -112,7 +122,7 @@ async function fundHotWallet(
     SELECT hot_wallet FROM hub.wallet WHERE network = ${network}`;
   await chain.control("/dev/transfer", {
     to: wallet?.hot_wallet,
-    amount: "5000000",
+    amount: kindOf(network).coin,
     currency: PROFILES[network].coin.symbol,
   });
 }

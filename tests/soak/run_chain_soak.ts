@@ -4,7 +4,9 @@ import type { ChainSoakOptions } from "./chain_options.ts";
 import { untilPeace } from "./chain_peace.ts";
 import { reconcileWith } from "./chain_reconcile.ts";
 import { type Done, kill, makeTrouble } from "./chain_troubles.ts";
-import { readTransfers } from "../faults/support/chain_transfers.ts";
+import type { ChainTransfer } from "../faults/support/chain_transfers.ts";
+import { tokenDecimals } from "../../ledger/money/pair.ts";
+import { kindOf } from "./chain_kinds.ts";
 import { type SoakWorld, withWorld } from "./chain_world.ts";
 
 /** Pause between two reports of progress. */
@@ -24,20 +26,27 @@ export async function runChainSoak(
     note("all asked for; peace");
     await untilPeace(world, note);
     for (;;) {
-      const paid = new Set((await readTransfers(world.chain.url)).map(({ to }) => to));
+      const paid = new Set((await transfersOf(world)).map(({ to }) => to));
       const missing = await payWhoIsMissing(world, paid);
       if (missing === 0) break;
       note(`${missing} payments were lost with their blocks or nodes, paid again`);
       await untilPeace(world, note);
     }
     note("nothing in flight; audit");
-    const found = await audit(world, await readTransfers(world.chain.url));
+    const found = await audit(world, await transfersOf(world));
     const reconciled = await reconcileWith(world);
     return {
       faults: [...found.faults, ...reconciled],
       figures: { ...found.figures, ...Object.fromEntries(done) },
     };
   });
+}
+
+/** Every transfer on the chain, in whole millionths as merchants count. */
+async function transfersOf({ chain, options }: SoakWorld): Promise<readonly ChainTransfer[]> {
+  const unit = 10n ** BigInt(tokenDecimals("USDT", options.network) - 6);
+  const transfers = await kindOf(options.network).family.readTransfers(chain.url);
+  return transfers.map((transfer) => ({ ...transfer, units: transfer.units / unit }));
 }
 
 /** All deposits and payouts, with troubles and kills beside them. */
