@@ -28,9 +28,9 @@ test("reference: the committed document is the one that the routes and schemas m
   );
 });
 
-test("reference: the committed document is shorter than 15,000 lines and says nothing twice", async () => {
+test("reference: the committed document is shorter than 16,000 lines and says nothing twice", async () => {
   const committed = await Deno.readTextFile(new URL("../../docs/openapi.json", import.meta.url));
-  assert(committed.split("\n").length < 15_000);
+  assert(committed.split("\n").length < 16_000);
   assertEquals(JSON.parse(committed), toJsonObject(openApiDocument(OPERATIONS)));
   const { paths } = Paths.parse(JSON.parse(committed));
   const errors = Object.values(paths).flatMap((operations) =>

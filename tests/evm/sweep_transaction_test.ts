@@ -83,7 +83,13 @@ for (const [most, numRuns] of [[1, 1_000], [20, 10]] as const) {
           const chainId = chainIdOf(network, isDevelopment);
           const contracts = { USDT, USDC };
           const feeCap = amountOf("1000000");
-          const builder = createEvmTransferBuilder({ network, chainId, contracts, feeCap });
+          const builder = createEvmTransferBuilder({
+            network,
+            chainId,
+            contracts,
+            feeCap,
+            sweepBy: "delegate",
+          });
           const hotKey = keyOf(hot);
           const keys = swept.map((one) => keyOf(one.key));
           const authorize = swept.flatMap((one, place) =>
@@ -171,6 +177,7 @@ test("an address authorises the delegate of its own hot wallet, on its own chain
   ];
   const feeCap = amountOf("1");
   const builder = createEvmTransferBuilder({
+    sweepBy: "delegate",
     network,
     chainId: 1,
     contracts: { USDT },
