@@ -50,6 +50,7 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "book.list_bucket.list = settlement": FULL_BUCKET,
   "book.list_bucket.list = transaction": FULL_BUCKET,
   "book.list_bucket.list = withdrawal": FULL_BUCKET,
+  "book.outgoing.kind = setup": "no chain of the release needs a contract for its sweeps",
   "book.settlement.status = APPROVED": ONE_COMMIT,
   "book.settlement.status = PENDING": ONE_COMMIT,
   "hub.installation.environment = development": ONE_ROW,

@@ -223,6 +223,8 @@ export class Bank {
     deposit.status = "CONFIRMED";
     if (amount < TOKEN) {
       merchant.available += amount;
+      // it is kept and never sent
+      merchant.events++;
       return;
     }
     const commission = halfUp(amount, merchant.rate);
