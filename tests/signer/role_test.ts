@@ -6,6 +6,7 @@ import { migrate } from "../../ledger/database/migrate.ts";
 import { readIntents } from "../../ledger/treasury/signing.ts";
 import { readUsedNonces } from "../../ledger/treasury/used_nonces.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
+import { migrationsOf } from "../release/released.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { signerRole } from "./support/signer_role.ts";
@@ -99,6 +100,31 @@ test("with its grants the signer reads intents and addresses, and can do nothing
     );
   } finally {
     await own.end({ timeout: 2 });
+  }
+});
+
+test("a role that signed for an older version signs for this one once its migrations are applied", async () => {
+  await using database = await testDatabase({ migrated: false });
+  const { sql } = database;
+  await migrate(sql, await migrationsOf("0.1.0"));
+  const name = `signer_${crypto.randomUUID().replaceAll("-", "")}`;
+  await sql.unsafe(`
+    CREATE ROLE ${name} LOGIN PASSWORD '${name}';
+    GRANT USAGE ON SCHEMA book, hub TO ${name};
+    GRANT SELECT (id, kind, network, currency, amount, wallet, destination, status) ON book.outgoing TO ${name};
+    GRANT SELECT (network, address, wallet_index) ON hub.address TO ${name}`);
+  await migrate(sql);
+  const url = new URL(database.url);
+  url.username = url.password = name;
+  const own = connect(url.href, { max: 1, applicationName: "signer" });
+  try {
+    await own`
+      SELECT o.fee_payer, o.nonce, a.nonce, a.outcome, n.network, n.payer, n.nonce, n.used_by, n.foreign_bytes
+      FROM book.outgoing o, book.attempt a, book.lane_nonce n`;
+    await assertRejects(() => own`SELECT intents FROM book.lane_nonce`, Error, "permission denied");
+  } finally {
+    await own.end();
+    await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
   }
 });
 
