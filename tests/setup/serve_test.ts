@@ -121,6 +121,7 @@ Deno.test({
   ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
   fn: async () => {
     const { withService } = await import("../support/service.ts");
+    const { eventually } = await import("../faults/support/client.ts");
     await withService(async (service) => {
       using taken = takenPort();
       const { port } = taken;
@@ -132,7 +133,11 @@ Deno.test({
       assertEquals(printed.split("\n").filter((line) => line === fault).length, 1, printed);
 
       await service.start({ env: { OPS_PORT: "0" } });
-      const [, opsUrl] = /health and metrics on "?(http[^\s"]+)/.exec(await service.log()) ?? [];
+      // its line may be written a moment after the service answers
+      const opsUrl = await eventually(
+        "the address of operators in the log",
+        async () => /health and metrics on "?(http[^\s"]+)/.exec(await service.log())?.[1],
+      );
       const { baseUrl } = service.credentials;
       const status = async (url: string | undefined, path: string) => {
         const response = await fetch(`${url}${path}`);

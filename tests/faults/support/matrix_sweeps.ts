@@ -11,7 +11,7 @@ import {
   untilSent,
 } from "./matrix_moments.ts";
 import type { Rig } from "./matrix_rig.ts";
-import { newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
+import { mineWhenRead, newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
 import type { Does, Step } from "./matrix_table.ts";
 
 /** The steps of a sweep, each up to the moment at which the node is at peace again. */
@@ -85,8 +85,7 @@ export async function assertSwept(rig: Rig, subject: Subject): Promise<void> {
     const rows = await sql<{ done: boolean }[]>`
       SELECT done FROM book.sweep_item WHERE address = ${subject.address}`;
     if (rows.length > 0 && rows.every(({ done }) => done)) return true;
-    await rig.mine(1);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await mineWhenRead(rig);
     return false;
   }, NODE_MS);
   const transfers = await rig.family.readTransfers(rig.chainUrl, subject.since);
@@ -128,8 +127,7 @@ async function untilSweepSigned(rig: Rig, subject: Subject): Promise<void> {
   await eventually(`a sweep of ${subject.address}`, async () => {
     const steps = await stepsOf(rig, subject);
     if (steps.some(({ kind, attempts }) => kind === "sweep" && attempts > 0)) return true;
-    await rig.mine(1);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await mineWhenRead(rig);
     return false;
   }, NODE_MS);
 }
