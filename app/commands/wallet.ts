@@ -42,10 +42,9 @@ const PROGRAM: Program<{ readonly env: Env; readonly readWords: ReadWords }> = {
         changePassphrase(env, file, passphraseFile),
     },
     {
-      usage: "add-networks [--networks TRX,...]",
+      usage: "add-networks --networks ETH,...",
       help:
-        "adds the accounts of networks that WALLET_FILE lacks, by default of all that are served; " +
-        "the earlier file is kept beside it",
+        "adds the accounts of these networks, where WALLET_FILE lacks them; the earlier file is kept beside it",
       run: ({ env }, _, { networks }) => extendWallet(env, networks),
     },
     {
@@ -141,19 +140,21 @@ async function makeWallet(
 }
 
 /**
- * Adds accounts of further networks to the wallet of WALLET_FILE.
+ * Adds accounts of further networks to the wallet of WALLET_FILE. They are named one by one: a production
+ * signer does not start while its wallet has a network without caps, and then the payouts of all networks wait.
  *
- * @param networks separated by commas; all that are supported when left out
+ * @param text the networks, separated by commas
  * @returns what to print
- * @throws {Refused} where a file is missing or unfit, or nothing is to be added
+ * @throws {Refused} where a file is missing or unfit, none is named, or nothing is to be added
  */
-async function extendWallet(env: Env, networks: string | undefined): Promise<string> {
+async function extendWallet(env: Env, text: string | undefined): Promise<string> {
   const file = need(env, "WALLET_FILE");
   const passphraseFile = need(env, "WALLET_PASSPHRASE_FILE");
-  const wanted = networksOf(networks, SERVED_NETWORKS);
+  const networks = networksOf(text, []);
   try {
+    if (networks.length === 0) throw new Refused(await unnamedFault(file));
     const passphrase = await readPassphraseFile(passphraseFile);
-    const { wallet, added, backup } = await addNetworks({ file, passphrase, networks: wanted });
+    const { wallet, added, backup } = await addNetworks({ file, passphrase, networks });
     const lines = added.map((network) =>
       `  ${network.padEnd(12)}hot wallet ${wallet.networks[network]?.hotWallet}`
     );
@@ -164,6 +165,16 @@ async function extendWallet(env: Env, networks: string | undefined): Promise<str
     if (error instanceof WalletFault) throw error;
     throw new Refused(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** The line for a command that names no network to add: those that the wallet in this file lacks. */
+async function unnamedFault(file: string): Promise<string> {
+  const { networks } = await openPublicWallet(file);
+  const lacking = SERVED_NETWORKS.filter((network) => networks[network] === undefined);
+  return lacking.length === 0
+    ? `Cannot add a network as the wallet has an account of each: ${file}`
+    : `Cannot add a network as --networks names none; it can be ${lacking.join(", ")}. ` +
+      "Name only those whose caps the signer has: it does not start without them";
 }
 
 /** Writes the wallet of WALLET_FILE to a new file. @throws {Refused} where a file is missing, unfit or there already */

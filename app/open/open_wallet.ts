@@ -99,7 +99,7 @@ export async function registerWallets(
     const fingerprint = networkFingerprint(wallet, network);
     if (account === undefined || fingerprint === null) {
       throw new WalletFault(
-        `Cannot use the wallet as it has no account of a network, add it (deno task wallet add-networks): ${network}`,
+        `Cannot use the wallet as it has no account of a network, add it (deno task wallet add-networks --networks ${network}): ${network}`,
       );
     }
     const { walletId } = wallet;

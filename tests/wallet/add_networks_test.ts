@@ -165,3 +165,16 @@ test("the command names what was added and what is to be done then", async () =>
   assertEquals(await run("add-networks", "--networks", "TRX,TRX_SHASTA"), 1);
   assertStringIncludes(printed, "has an account of each");
 });
+
+test("networks are added by name alone: without names the command says which can be, and adds none", async () => {
+  await using place = await setUp();
+  await Deno.writeTextFile(`${place.folder}/passphrase`, PASSPHRASE, { mode: 0o600 });
+  const env = { WALLET_FILE: place.file, WALLET_PASSPHRASE_FILE: `${place.folder}/passphrase` };
+  const before = await Deno.readTextFile(place.file);
+  let printed = "";
+  const print = (text: string) => printed += text;
+  const words = () => Promise.resolve("");
+  assertEquals(await wallet(["add-networks"], env, words, { log: print, error: print }), 1);
+  assertStringIncludes(printed, "--networks names none; it can be ETH, BNB, TRX_SHASTA, ");
+  assertEquals(await Deno.readTextFile(place.file), before);
+});
