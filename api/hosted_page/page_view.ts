@@ -63,16 +63,16 @@ export function progressOf(
   session: Pick<SessionRow, "amount" | "currency" | "network" | "requestedAmount">,
   payment: SessionPayment | null,
 ): Progress {
-  const asked = session.amount === null
-    ? null
-    : roundUpTo(session.amount, tokenDecimals(session.currency, session.network));
+  const decimals = tokenDecimals(session.currency, session.network);
+  const asked = session.amount === null ? null : roundUpTo(session.amount, decimals);
   const credited = payment?.credited ?? ZERO;
   const seen = add(credited, payment?.pending ?? ZERO);
   return {
     asked,
     seen,
     credited,
-    missing: asked === null ? null : max(subtract(asked, seen), ZERO),
+    // a deposit by hand may be finer than the token, and what is missing has to be one that can be sent
+    missing: asked === null ? null : roundUpTo(max(subtract(asked, seen), ZERO), decimals),
     isUnpriced: asked === null && session.requestedAmount !== null,
   };
 }

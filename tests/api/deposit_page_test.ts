@@ -422,6 +422,23 @@ test("a wallet is opened with what is still to be sent, where its network has li
   await page.hear("10", "seen");
   await page.reach("partial");
   assertEquals(linkOf(await page.look()), `${link}&uint256=4055945`);
+  // a deposit by hand is finer than the token: the rest is rounded up, as less would not meet the quote
+  const [{ addressId } = {}] = await api.sql`
+    SELECT address_id AS "addressId" FROM hub.session WHERE address = ${page.address}`;
+  const byHand = await api.call("POST", "/api/deposits", {
+    key: page.key,
+    body: {
+      amount: "1.0000001",
+      currency: "USDT",
+      network: "TRX",
+      source: "bank",
+      depositAddressId: addressId,
+    },
+  });
+  assertEquals(byHand.status, 201);
+  const rest = await page.look();
+  assertEquals([rest.status, linkOf(rest)], [200, `${link}&uint256=3055945`]);
+  assertStringIncludes(rest.body, 'data-copy="3.055945"');
   assertEquals(linkOf(await (await openPage(api)).look())?.includes("uint256"), false);
   assertEquals(linkOf(await (await openPage(api, { network: "TRX_SHASTA" })).look()), undefined);
   await page.end();

@@ -93,6 +93,24 @@ Deno.test("hosted page: what is asked for is the quote rounded up to what the to
   assertEquals(askedOf("14.05594406", "BNB"), "14.05594406");
 });
 
+Deno.test("hosted page: what is missing can be sent, however fine a deposit by hand is", () => {
+  const missingOf = (seen: string, network: Network) => {
+    const session = {
+      amount: amountOf("14"),
+      requestedAmount: null,
+      currency: "USDT",
+      network,
+    } as const;
+    const { missing } = progressOf(session, paymentOf("PENDING", "0", seen));
+    return formatAmount(missing as Amount);
+  };
+  assertEquals(missingOf("10.0000001", "TRX"), "4");
+  assertEquals(missingOf("9.9999999", "TRX"), "4.000001");
+  assertEquals(missingOf("13.9999999", "TRX"), "0.000001");
+  assertEquals(missingOf("14.0000001", "TRX"), "0");
+  assertEquals(missingOf("9.9999999", "BNB"), "4.0000001");
+});
+
 Deno.test("hosted page: only an end leads back to the merchant, and too little only on request", () => {
   const merchant = { successUrl: "https://s.example/", failureUrl: "https://f.example/" };
   const none = { successUrl: null, failureUrl: null };
