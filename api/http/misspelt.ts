@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import type { Detail } from "./answer.ts";
-import { isNearMiss, lettersOf } from "./near_miss.ts";
+import { isNearMiss, lettersOf, mostCharacters } from "./near_miss.ts";
 
 /**
  * Fields that keep money from moving twice, unseen or further than it should, or that lead callbacks and
@@ -49,12 +49,27 @@ const LONGEST_SHOWN = 100;
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The fields of a schema and the first unknown names of a body; null for what is no object. */
+/** A name with its letters, which are made once: it is compared with several others. */
+interface Lettered {
+  readonly name: string;
+  readonly letters: string;
+}
+
+function lettered(name: string): Lettered {
+  return { name, letters: lettersOf(name) };
+}
+
+/**
+ * The fields of a schema and the first unknown names of a body that are short enough to be meant as one of them;
+ * null for what is no object.
+ */
 function namesOf(schema: z.ZodType, body: unknown) {
   if (!(schema instanceof z.ZodObject) || typeof body !== "object" || body === null) return null;
   const known = Object.keys(schema.shape);
-  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(schema.shape, name));
-  return { body: body as Body, known, unknown: unknown.slice(0, MOST_LOOKED_AT) };
+  const longest = mostCharacters(known);
+  const unknown = Object.keys(body)
+    .filter((name) => name.length <= longest && !Object.hasOwn(schema.shape, name));
+  return { body: body as Body, known, unknown: unknown.slice(0, MOST_LOOKED_AT).map(lettered) };
 }
 
 /**
@@ -65,12 +80,13 @@ export function misspeltGuard(schema: z.ZodType, sent: unknown): Detail | null {
   const names = namesOf(schema, sent);
   if (names === null) return null;
   const { body, known, unknown } = names;
-  const missing = known.filter((name) => GUARDS.has(name) && (body[name] ?? null) === null);
-  if (missing.length === 0) return null;
-  for (const name of unknown) {
-    const guard = missing.find((one) => isNearMiss(name, one));
+  if (unknown.length === 0) return null;
+  const missing = known.filter((name) => GUARDS.has(name) && (body[name] ?? null) === null)
+    .map(lettered);
+  for (const { name, letters } of unknown) {
+    const guard = missing.find((one) => isNearMiss(letters, one.letters))?.name;
     if (guard === undefined) continue;
-    const message = OTHER_MEANINGS.get(lettersOf(name)) ??
+    const message = OTHER_MEANINGS.get(letters) ??
       `There is no such field. Did you mean ${guard}? Send ${guard} as well, or leave this one out`;
     return { path: [name.slice(0, LONGEST_SHOWN)], message, code: "unrecognized_keys" };
   }
@@ -90,7 +106,8 @@ export function withMisspelt(
     if (detail.path.length !== 1 || field === undefined || Object.hasOwn(names.body, field)) {
       return detail;
     }
-    const name = names.unknown.find((one) => isNearMiss(one, field));
+    const letters = lettersOf(field);
+    const name = names.unknown.find((one) => isNearMiss(one.letters, letters))?.name;
     if (name === undefined) return detail;
     const message = `${detail.message}. Is ${name.slice(0, LONGEST_SHOWN)} meant to be it?`;
     return { ...detail, message };

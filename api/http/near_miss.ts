@@ -15,12 +15,22 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["idempotencykey", "referenceid"],
 ]);
 
+const LONGEST_OTHER_NAME = Math.max(...[...OTHER_NAMES.keys()].map(({ length }) => length));
+
 /** Words of their own, by their letters, that look like a field of this interface: a payment platform's id. */
 const OTHER_WORDS: ReadonlySet<string> = new Set(["preferenceid"]);
 
 /** A name without what people write it apart with: `reference_id` and `referenceID` are one. */
 export function lettersOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
+
+/**
+ * The characters above which no name can be one of these: the slips of the longest, or another name of it, with
+ * as many characters between the letters again.
+ */
+export function mostCharacters(names: readonly string[]): number {
+  return 2 * (Math.max(LONGEST_OTHER_NAME, ...names.map(({ length }) => length)) + MOST_SLIPS);
 }
 
 /**
@@ -54,11 +64,10 @@ function slipsBetween(a: string, b: string): number {
 /**
  * True where one name was probably meant to be another.
  *
- * @param name as it was written
- * @param meant the right one
+ * @param written its letters, see {@linkcode lettersOf}
+ * @param right the letters of the other one
  */
-export function isNearMiss(name: string, meant: string): boolean {
-  const [written, right] = [lettersOf(name), lettersOf(meant)];
+export function isNearMiss(written: string, right: string): boolean {
   if (OTHER_NAMES.get(written) === right) return true;
   if (OTHER_WORDS.has(written)) return false;
   const most = right.length <= FEW_LETTERS ? 1 : MOST_SLIPS;

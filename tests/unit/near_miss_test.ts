@@ -1,5 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { isNearMiss } from "../../api/http/near_miss.ts";
+import { z } from "zod";
+import { misspeltGuard, withMisspelt } from "../../api/http/misspelt.ts";
+import { isNearMiss, lettersOf } from "../../api/http/near_miss.ts";
 
 Deno.test("a name is a near miss of another by its letters, two slips or its usual short form, no further", () => {
   const rows: readonly (readonly [string, string, boolean])[] = [
@@ -33,6 +35,44 @@ Deno.test("a name is a near miss of another by its letters, two slips or its usu
     ["x".repeat(60_000), "metadata", false],
   ];
   for (const [name, meant, expected] of rows) {
-    assertEquals(isNearMiss(name, meant), expected, `${name.slice(0, 20)} ${meant}`);
+    const isMeant = isNearMiss(lettersOf(name), lettersOf(meant));
+    assertEquals(isMeant, expected, `${name.slice(0, 20)} ${meant}`);
   }
+});
+
+const PAYOUT = z.object({
+  amount: z.string(),
+  referenceId: z.string().nullish(),
+  metadata: z.unknown().optional(),
+  webhookUrl: z.string().nullish(),
+});
+
+Deno.test("names that are too long for any field take no place of those that are compared", () => {
+  const long = Array.from({ length: 40 }, (_, index) => [`${index}`.padEnd(1_000, "x"), 1]);
+  const body = { ...Object.fromEntries(long), reference_id: "a", amuont: "1" };
+  assertEquals(misspeltGuard(PAYOUT, body)?.path, ["reference_id"]);
+  const missing = { path: ["amount"], message: "Required", code: "invalid_type" };
+  const [named] = withMisspelt([missing], PAYOUT, body);
+  assertEquals(named?.message, "Required. Is amuont meant to be it?");
+  // what is written apart or has another name is longer than the field, and is still compared
+  for (const name of ["r-e-f-e-r-e-n-c-e-i-d", "Idempotency - Key"]) {
+    assertEquals(misspeltGuard(PAYOUT, { amount: "1", [name]: "a" })?.path, [name]);
+  }
+});
+
+Deno.test("the letters of a name are made once, however many fields it is compared with", () => {
+  const names = Array.from({ length: 32 }, (_, index) => [`other${index}`, 1]);
+  const body = { ...Object.fromEntries(names), amount: "1" };
+  const made: string[] = [];
+  const { toLowerCase } = String.prototype;
+  String.prototype.toLowerCase = function () {
+    made.push(`${this}`);
+    return toLowerCase.call(this);
+  };
+  try {
+    assertEquals(misspeltGuard(PAYOUT, body), null);
+  } finally {
+    String.prototype.toLowerCase = toLowerCase;
+  }
+  assertEquals(made.filter((name) => name.startsWith("other")).length, 32);
 });
