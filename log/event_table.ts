@@ -316,6 +316,10 @@ export const EVENTS = {
   "token.switched": ["error", "{network}: {currency}: {text}"],
   "token.decimals": ["info", "{currency} on {network} has {decimals} decimals"],
   "fee.known": ["info", "{network}: the cost of a {currency} transfer is known again"],
+  "fee.capped": [
+    "warning",
+    "{network}: the dynamic fee of {currency} is made of the fee cap, as a transfer costs more than it: {reason}",
+  ],
   "fee.failed": [
     "error",
     "{network}: the cost of a {currency} transfer cannot be estimated: {reason}",

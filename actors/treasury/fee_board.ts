@@ -22,6 +22,9 @@ const UNUSED_INDEX = 2 ** 31 - 1;
 /** Time for which an answer is given again: every request asks, and making it takes some divisions. */
 const MEMO_MS = 1_000;
 
+/** Kept as the last failure of a pair whose transfers cost more than the cap. */
+const ABOVE_CAP = "a transfer costs more than the cap";
+
 /** Worth of a coin in a stablecoin. */
 export interface CoinRate {
   /** Units of the stablecoin per coin, a positive decimal string. */
@@ -38,9 +41,14 @@ export interface FeeTerms {
   readonly margin: string;
   /** The least that is charged, in the currency. */
   readonly floor: Amount;
+  /** The most that one transaction may cost, in the chain's own coin. */
+  readonly cap: Amount;
 }
 
-/** Cost of a transfer in the chain's own coin, by what its receiver held before. */
+/**
+ * Cost of a transfer in the chain's own coin, by what its receiver held before; the cap where it is above that:
+ * the transfer waits until it costs no more.
+ */
 export interface TransferCost {
   /** To an address that holds the token. */
   readonly holder: Amount;
@@ -83,7 +91,7 @@ export interface FeeBoardOptions {
 export class FeeBoard {
   readonly #options: FeeBoardOptions;
   readonly #costs = new Map<PairKey, TransferCost>();
-  /** Reason for which the last estimate failed, so that it is logged once. */
+  /** Reason for which the last estimate failed or was the cap, so that it is logged once. */
   readonly #failures = new Map<PairKey, string>();
   readonly #memo = new Map<PairKey, { readonly fee: DynamicFee; readonly at: number }>();
   readonly #abort = new AbortController();
@@ -160,22 +168,35 @@ export class FeeBoard {
     currency: Currency,
     chain: Pick<Chain, "hotWallet" | "deriveAddress" | "estimateFee">,
   ): Promise<void> {
-    const { now, timeoutMs = 10_000 } = this.#options;
+    const { now, terms, timeoutMs = 10_000 } = this.#options;
     const key = pairKey(currency, network);
     // the smallest transfer costs what any other does, and needs next to no funds
     const amount = fromTokenUnits(1n, tokenDecimals(currency, network));
     const from = chain.hotWallet;
     const at = now();
+    const tooDear: ChainUnavailable[] = [];
     const costOf = async (to: string) => {
       const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
-      return (await chain.estimateFee([{ from, to, asset: currency, amount }], signal)).fee;
+      try {
+        return (await chain.estimateFee([{ from, to, asset: currency, amount }], signal)).fee;
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable) || error.category !== "above-cap") throw error;
+        // without a cost the pair would fall back to its fixed fee just when gas is dearest
+        tooDear.push(error);
+        return terms(network).cap;
+      }
     };
     try {
       // the hot wallet is a holder if it can pay at all
       const holder = await costOf(from);
       const newHolder = await costOf(chain.deriveAddress(UNUSED_INDEX));
       this.#costs.set(key, { holder, newHolder, at });
-      if (this.#failures.delete(key)) {
+      const [capped] = tooDear;
+      if (capped !== undefined) {
+        if (this.#failures.get(key) === ABOVE_CAP) return;
+        this.#failures.set(key, ABOVE_CAP);
+        logEvent("fee.capped", { network, currency, reason: capped.message });
+      } else if (this.#failures.delete(key)) {
         logEvent("fee.known", { network, currency });
       }
     } catch (error) {

@@ -24,8 +24,9 @@ export interface PolicySources {
 
 /** Terms by which a network's dynamic fee follows its costs, as configured. */
 export function feeTerms(config: Config, network: Network): FeeTerms {
-  const { receiver, margin, floor } = config.networks[network].treasury.fee;
-  return { receiver, margin, floor: amountOf(floor) };
+  const { fee, feeCap } = config.networks[network].treasury;
+  const { receiver, margin, floor } = fee;
+  return { receiver, margin, floor: amountOf(floor), cap: amountOf(feeCap) };
 }
 
 /**

@@ -100,7 +100,7 @@ export function emptyFeeBoard(): FeeBoard {
   return new FeeBoard({
     chains: new Map(),
     coinRate: () => null,
-    terms: () => ({ receiver: "new", margin: "0", floor: ZERO }),
+    terms: () => ({ receiver: "new", margin: "0", floor: ZERO, cap: ZERO }),
     now: () => Date.now(),
   });
 }

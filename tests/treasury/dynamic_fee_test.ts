@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { FeeBoard, type FeeBoardOptions } from "../../actors/treasury/fee_board.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
@@ -26,6 +27,8 @@ class PricedChain {
   holder = "6";
   newHolder = "12";
   failure: ChainUnavailable | null = null;
+  /** Above this a transfer is not estimated. */
+  cap: string | null = null;
   readonly asked: string[] = [];
   readonly chain: Chain = paperChain("TRX", {
     capabilities: {
@@ -39,6 +42,11 @@ class PricedChain {
       this.asked.push(`${from} -> ${to}`);
       if (this.failure !== null) return Promise.reject(this.failure);
       const fee = amount(to === "hot-wallet" ? this.holder : this.newHolder);
+      if (this.cap !== null && fee > amount(this.cap)) {
+        return Promise.reject(
+          new ChainUnavailable("above-cap", "Cannot estimate as it is too dear"),
+        );
+      }
       return Promise.resolve({ fee, limit: fee });
     },
   });
@@ -48,7 +56,7 @@ function board(priced: PricedChain, options: Partial<FeeBoardOptions> = {}): Fee
   return new FeeBoard({
     chains: new Map<Network, Chain>([["TRX", priced.chain]]),
     coinRate: () => ({ rate: "0.3", at: 0 }),
-    terms: () => ({ receiver: "new", margin: "0.1", floor: amount("0.5") }),
+    terms: () => ({ receiver: "new", margin: "0.1", floor: amount("0.5"), cap: amount("150") }),
     now: () => Date.now(),
     ...options,
   });
@@ -83,7 +91,7 @@ Deno.test("costs are estimated for both kinds of receivers, and count while they
   now += 2_000;
   assertEquals(fees.dynamicFee("TRX", "USDT").estimate, amount("3.96")); // 12 x 0.3 x 1.1
   const holder = board(priced, {
-    terms: () => ({ receiver: "holder", margin: "0.1", floor: ZERO }),
+    terms: () => ({ receiver: "holder", margin: "0.1", floor: ZERO, cap: amount("150") }),
   });
   await holder.refresh();
   assertEquals(holder.dynamicFee("TRX", "USDT").estimate, amount("1.98"));
@@ -108,6 +116,68 @@ Deno.test("an estimate that fails keeps the last one, and says why there is none
   await fees.refresh();
   assertEquals(fees.basis("TRX", "USDT").fee.estimate, amount("3.96"));
   assertEquals(board(priced, { coinRate: () => null }).basis("TRX", "USDT").rate, null);
+});
+
+Deno.test("while transfers cost more than the cap its worth is charged, however long, never the fixed fee", async () => {
+  const priced = new PricedChain();
+  let now = 1_000;
+  const terms = { networkFeeMode: "dynamic", networkFee: amount("1") } as const;
+  const fees = board(priced, { now: () => now });
+  const charged = () => formatAmount(networkFeeOf(terms, fees.dynamicFee("TRX", "USDT")));
+  await fees.refresh();
+  assertEquals(charged(), "3.96");
+  priced.cap = "150";
+  priced.newHolder = "150.000001";
+  for (let hour = 0; hour < 3; hour++) {
+    now += 3_600_000;
+    await fees.refresh();
+    assertEquals(charged(), "49.5"); // 150 x 0.3 x 1.1
+  }
+  const { cost, missing } = fees.basis("TRX", "USDT");
+  assertEquals(cost, { holder: amount("6"), newHolder: amount("150"), at: now });
+  assertEquals(missing, null);
+  // a new process has no earlier estimate
+  const anew = board(priced, { now: () => now });
+  await anew.refresh();
+  assertEquals(anew.dynamicFee("TRX", "USDT").estimate, amount("49.5"));
+  priced.newHolder = "150";
+  priced.holder = "12";
+  now += 2_000;
+  await fees.refresh();
+  assertEquals(charged(), "49.5");
+  priced.newHolder = "12";
+  now += 2_000;
+  await fees.refresh();
+  assertEquals(charged(), "3.96");
+});
+
+Deno.test("a fee that is made of the cap is logged once with its cause, and its end as well", async () => {
+  const priced = new PricedChain();
+  const fees = board(priced);
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { kept: (record) => void records.push(record) },
+    loggers: [
+      { category: ["engine"], lowestLevel: "debug", sinks: ["kept"] },
+      { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["kept"] },
+    ],
+  });
+  try {
+    priced.cap = "3";
+    await fees.refresh();
+    await fees.refresh();
+    priced.cap = null;
+    await fees.refresh();
+  } finally {
+    await reset();
+  }
+  const lines = records.map((
+    { level, properties },
+  ) => [level, properties.event, properties.reason]);
+  assertEquals(lines, [
+    ["warning", "fee.capped", "Cannot estimate as it is too dear"],
+    ["info", "fee.known", undefined],
+  ]);
 });
 
 Deno.test("a coin is priced by way of the dollar; test networks' coins as the real one", () => {

@@ -142,7 +142,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
   const fees = new FeeBoard({
     chains: new Map<Network, Chain>([[NETWORK, chain]]),
     coinRate: () => ({ rate: "0.3", at: Date.now() }),
-    terms: () => ({ receiver: "new", margin: "0.1", floor: amount("0.1") }),
+    terms: () => ({ receiver: "new", margin: "0.1", floor: amount("0.1"), cap: amount("150") }),
     now: Date.now,
   });
   let engine: Engine | null = null;
