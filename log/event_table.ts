@@ -255,6 +255,10 @@ export const EVENTS = {
     "{network}: nonce {nonce} of {payer} is signed with ({purpose}): {txid}",
   ],
   "treasury.nonce_waits": ["warning", "{network}: nonce {nonce} waits for its price: {reason}"],
+  "treasury.nonce_unpriced": [
+    "error",
+    "{network}: nonce {nonce} of {payer} cannot be priced, it is taken out of use once another stands behind it, the others go on: {reason}",
+  ],
   "treasury.not_signed": [
     "warning",
     "{network}: another node has signed, or signing was stopped: {count} signatures wait",

@@ -7,7 +7,7 @@ export class LaneMemory {
   readonly #resendMs: number;
   /** Last time that each transaction was sent. */
   #sentAt = new Map<string, number>();
-  /** Nonces whose transfers the signer refused for reasons of their own, or that would fail. */
+  /** Nonces whose transfers the signer refused for reasons of their own, that would fail, or that cannot be priced. */
   #refused = new Map<string, string>();
 
   /** @param monotonic milliseconds of a clock that is never set */

@@ -10,7 +10,7 @@ import { readLaneRows } from "../../ledger/lanes/lane_rows.ts";
 import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 import type { InFlight } from "../../ledger/treasury/signing.ts";
 import { logEvent } from "../../log/log_event.ts";
-import type { LaneStep, OpenNonce } from "./lane_turn.ts";
+import type { LaneAttempt, LaneStep, OpenNonce } from "./lane_turn.ts";
 import { priceOf } from "./prices.ts";
 import type { NumberedRequest, NumberedTransaction } from "./sign_nonces.ts";
 
@@ -42,16 +42,25 @@ export function requestOf({ payer, step }: PayerStep<Priced>): NumberedRequest {
 /** Nonces whose transfers are priced at once. */
 const PRICED_AT_ONCE = 8;
 
+/** A nonce whose transfers must not be signed as things stand. */
+interface PriceRefusal {
+  readonly payer: string;
+  readonly nonce: number;
+  /** As the operator sees it. */
+  readonly reason: string;
+  /** Thrown where the program or its configuration is at fault; null: the chain would not take the transfer. */
+  readonly error: unknown;
+}
+
 /** Nonces that are to be signed for the first time, with their prices. */
 export interface PricedAgain {
   readonly requests: readonly NumberedRequest[];
-  /** Those whose transfers must not be signed as things stand. */
-  readonly wouldFail: readonly { readonly payer: string; readonly nonce: number }[];
+  readonly refused: readonly PriceRefusal[];
 }
 
 /**
- * Prices the transfers of promised nonces, a few at once and each apart. What has no price at the moment is left out, as is
- * what was not begun before the signal.
+ * Prices the transfers of promised nonces, a few at once and each apart: one that cannot be priced at all is refused and stops
+ * no other. What has no price at the moment is left out, as is what was not begun before the signal.
  *
  * @returns in the order of the steps
  */
@@ -62,28 +71,28 @@ export async function pricesAgain(
   signal: AbortSignal,
 ): Promise<PricedAgain> {
   const requests: (NumberedRequest | null)[] = steps.map(() => null);
-  const wouldFail: { payer: string; nonce: number }[] = [];
+  const refused: PriceRefusal[] = [];
   const left = [...steps.entries()];
   const price = async () => {
     for (let next = left.shift(); next !== undefined && !signal.aborted; next = left.shift()) {
       const [place, { payer, step: { nonce } }] = next;
       const found = await priceAgain(sql, chain, payer, nonce, signal);
-      if (found === "would fail") wouldFail.push({ payer, nonce: nonce.nonce });
+      if (found !== null && "reason" in found) refused.push(found);
       else requests[place] = found;
     }
   };
   await Promise.all(Array.from({ length: PRICED_AT_ONCE }, price));
-  return { requests: requests.filter((one) => one !== null), wouldFail };
+  return { requests: requests.filter((one) => one !== null), refused };
 }
 
-/** `would fail`: it must not be signed as things stand; null: there is no price at the moment. */
+/** Prices one nonce; null: there is no price at the moment. @throws when the database does not answer */
 async function priceAgain(
   sql: Sql,
   chain: Chain,
   payer: string,
   { nonce, intents }: OpenNonce,
   signal: AbortSignal,
-): Promise<NumberedRequest | "would fail" | null> {
+): Promise<NumberedRequest | PriceRefusal | null> {
   const { network } = chain;
   const ids = intents.map(({ outgoingId }) => outgoingId);
   const [first, ...others] = await readLaneRows(sql, ids);
@@ -92,8 +101,14 @@ async function priceAgain(
     const { fee } = await priceOf(chain, [first, ...others], signal);
     return { payer, nonce, intents, purpose: "pay", fee };
   } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    if (error.category === "reverted") return "would fail";
+    if (!(error instanceof ChainUnavailable)) {
+      // a configuration that was changed may have made it impossible: thrown, it would stop every lane for ever
+      const words = error instanceof Error ? error.message : String(error);
+      return { payer, nonce, reason: `it cannot be priced: ${words}`, error };
+    }
+    if (error.category === "reverted") {
+      return { payer, nonce, reason: "the transfer would fail", error: null };
+    }
     logEvent("treasury.nonce_waits", { network, nonce, reason: error.message });
     return null;
   }
@@ -115,9 +130,27 @@ export function sendable({ txid, bytes, request }: NumberedTransaction): InFligh
   return { outgoingId, paymentId: null, txid, bytes, expiresAt: null };
 }
 
-/** Transactions that are sent again, in the order of their steps. */
+/**
+ * Attempts that are sent again, in the order of their steps: those that are due, with those of nonces whose replacement
+ * was not signed.
+ *
+ * @param signed nonces that were signed with just now, as `payer/nonce`
+ */
+export function attemptsAgain(
+  steps: readonly PayerStep[],
+  signed: ReadonlySet<string>,
+  isDue: (txid: string) => boolean,
+): readonly LaneAttempt[] {
+  return steps.flatMap(({ payer, step }) => {
+    if (step.do === "send") return step.attempts;
+    if (step.do !== "replace" || signed.has(`${payer}/${step.nonce.nonce}`)) return [];
+    return step.nonce.attempts.filter(({ txid }) => isDue(txid));
+  });
+}
+
+/** Attempts as they are sent. */
 export function sendableAgain(
-  steps: readonly Extract<LaneStep, { readonly do: "send" }>[],
+  attempts: readonly LaneAttempt[],
   promised: readonly PromisedNonce[],
 ): readonly InFlight[] {
   const owner = new Map(
@@ -125,13 +158,11 @@ export function sendableAgain(
       attempts.map(({ txid }) => [txid, intents[0]?.outgoingId ?? ""] as const)
     ),
   );
-  return steps.flatMap(({ attempts }) =>
-    attempts.map(({ txid, bytes }) => ({
-      outgoingId: owner.get(txid) ?? "",
-      paymentId: null,
-      txid,
-      bytes,
-      expiresAt: null,
-    }))
-  );
+  return attempts.map(({ txid, bytes }) => ({
+    outgoingId: owner.get(txid) ?? "",
+    paymentId: null,
+    txid,
+    bytes,
+    expiresAt: null,
+  }));
 }

@@ -39,7 +39,7 @@ export interface OpenNonce {
   readonly attempts: readonly LaneAttempt[];
   /** An administrator has asked to take it out of use. */
   readonly isCancelAsked: boolean;
-  /** The signer has refused its transfers for reasons of their own, or they would fail. */
+  /** The signer has refused its transfers for reasons of their own, they would fail, or they cannot be priced. */
   readonly isRefused: boolean;
 }
 

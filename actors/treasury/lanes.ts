@@ -24,6 +24,7 @@ import { logEvent } from "../../log/log_event.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { LaneFaults, type LaneTroubles, NOT_BEGUN } from "./lane_faults.ts";
 import {
+  attemptsAgain,
   lanesOf,
   type PayerStep,
   pricesAgain,
@@ -64,6 +65,14 @@ export interface LanesDeps {
 const PART_MS = 10_000;
 /** Time that sending has in any case, so that it is not starved by questions. */
 const LEAST_SEND_MS = 2_000;
+
+/** The facts of one turn of all lanes. */
+interface Round {
+  readonly promised: readonly PromisedNonce[];
+  readonly bound: PartBound;
+  /** Nonces that were signed with in this turn, as `payer/nonce`. */
+  readonly signed: Set<string>;
+}
 
 /** The lanes of one network. */
 export class Lanes {
@@ -194,10 +203,14 @@ export class Lanes {
     const { steps, waits } = this.#decide(lanes, troubles.closed, terms);
     this.#note(promised, troubles, waits);
     await storeLaneReasons(sql, waits);
-    if (terms.size > 0) await this.#signAll(turn, steps, promised, bound);
-    const again = stepsOf(steps, "send").map(({ step }) => step);
-    const boundMs = Math.max(bound.leftMs, LEAST_SEND_MS);
-    await this.#deps.send(sendableAgain(again, promised), boundMs);
+    const round: Round = { promised, bound, signed: new Set() };
+    try {
+      if (terms.size > 0) await this.#signAll(turn, steps, round);
+    } finally {
+      // what was signed before does not wait for a signer or a node that is away
+      const again = attemptsAgain(steps, round.signed, (txid) => this.#memory.isDue(txid));
+      await this.#deps.send(sendableAgain(again, promised), Math.max(bound.leftMs, LEAST_SEND_MS));
+    }
     if (failure !== null) throw failure;
   }
 
@@ -236,24 +249,26 @@ export class Lanes {
   async #signAll(
     turn: SigningTurn,
     steps: readonly PayerStep[],
-    promised: readonly PromisedNonce[],
-    bound: PartBound,
+    round: Round,
   ): Promise<void> {
-    const { signal } = bound;
+    const { bound } = round;
     const fills = stepsOf(steps, "fill");
     const firsts = stepsOf(steps, "sign");
     const replaced = stepsOf(steps, "replace");
     if (fills.length + firsts.length + replaced.length === 0) return;
-    const solid = await this.#chain.solid(signal);
-    const filled = await this.#sign(turn, solid, fills.map(requestOf), promised, bound);
+    const solid = await this.#chain.solid(bound.signal);
+    const filled = await this.#sign(turn, solid, fills.map(requestOf), round);
     if (filled === null || bound.isOver) return;
-    const again = await pricesAgain(this.#deps.sql, this.#chain, firsts, signal);
-    for (const { payer, nonce } of again.wouldFail) {
-      this.refuse(payer, nonce, "the transfer would fail");
+    const again = await pricesAgain(this.#deps.sql, this.#chain, firsts, bound.signal);
+    for (const { payer, nonce, reason, error } of again.refused) {
+      if (error !== null && !this.#memory.hasRefused(payer, nonce, reason)) {
+        logEvent("treasury.nonce_unpriced", { network: this.#chain.network, payer, nonce, error });
+      }
+      this.refuse(payer, nonce, reason);
     }
-    const signed = await this.#sign(filled, solid, again.requests, promised, bound);
+    const signed = await this.#sign(filled, solid, again.requests, round);
     if (signed === null || bound.isOver) return;
-    await this.#sign(signed, solid, replaced.map(requestOf), promised, bound);
+    await this.#sign(signed, solid, replaced.map(requestOf), round);
   }
 
   /** Signs, commits and sends. @returns the turn that is left; null: it is lost */
@@ -261,8 +276,7 @@ export class Lanes {
     turn: SigningTurn,
     solid: BlockRef,
     requests: readonly NumberedRequest[],
-    promised: readonly PromisedNonce[],
-    bound: PartBound,
+    { promised, bound, signed }: Round,
   ): Promise<SigningTurn | null> {
     if (requests.length === 0) return turn;
     const living = new Map(
@@ -275,6 +289,7 @@ export class Lanes {
       : "treasury.after-sign";
     const done = await signNonces(this.#chain, this.#deps, turn, solid, requests, point);
     this.#tell(done);
+    for (const { request } of done.transactions) signed.add(`${request.payer}/${request.nonce}`);
     const isCancel = done.transactions.some(({ request }) => request.purpose === "cancel");
     crashPoint(isCancel ? "treasury.after-cancel-commit" : "treasury.after-commit");
     this.#replaced += done.transactions.filter(({ request }) => isReplacement(request)).length;

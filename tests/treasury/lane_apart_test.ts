@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { type LeftAlone, signQueued } from "../../actors/treasury/sign_queued.ts";
 import { CurrencyHolds } from "../../actors/treasury/waits.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
@@ -152,6 +153,88 @@ test("a signature that the schema refuses takes no other along, nor the rest of 
   await node(sql);
   const found = Object.entries(await states(sql)).map(([id, [status]]) => [id, status]);
   assertEquals(found, [[ids[0], "signed"], [ids[1], "queued"], [ids[2], "signed"]]);
+});
+
+test("a nonce that cannot be priced at all is told once as a fault, filled by a cancel, and stops no other and no other lane", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  const ids: string[] = [];
+  for (let nonce = 0; nonce < 3; nonce++) {
+    ids.push(await addNonce(sql, { payer: "hot", nonce, merchantId, isSigned: false }));
+  }
+  ids.push(await addNonce(sql, { payer: "7", nonce: 0, isSigned: false }));
+  const fault = new RangeError("Cannot put 2 such movements into one transaction");
+  const chain = numberedChain(calmLane(), {
+    estimateFee: ([movement]) =>
+      movement?.to === `to-${ids[0]}` ? Promise.reject(fault) : Promise.resolve(PRICE),
+  });
+  const { poll } = lanesOn(sql, chain, { signer: numberedSigner() });
+  const purposes = async () => {
+    const rows = await sql<{ id: string; purpose: string }[]>`
+      SELECT outgoing_id AS id, purpose FROM book.attempt WHERE number = 1 ORDER BY outgoing_id`;
+    return Object.fromEntries(rows.map(({ id, purpose }) => [id, purpose]));
+  };
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { kept: (record) => void records.push(record) },
+    loggers: [
+      { category: ["engine"], lowestLevel: "debug", sinks: ["kept"] },
+      { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["kept"] },
+    ],
+  });
+  try {
+    await poll();
+    const [first, ...others] = ids;
+    const paid = Object.fromEntries(others.map((id) => [id, "pay"]));
+    assertEquals(await purposes(), paid);
+    await poll();
+    assertEquals(await purposes(), { ...paid, [String(first)]: "cancel" });
+  } finally {
+    await reset();
+  }
+  const told = records.filter(({ level }) => level === "error").map(({ properties }) => properties);
+  assertEquals(told.map(({ event, payer, nonce, reason }) => [event, payer, nonce, reason]), [
+    ["treasury.nonce_unpriced", "hot", 0, `RangeError: ${fault.message}`],
+  ]);
+  assertEquals(told[0]?.stack, fault.stack);
+});
+
+test("a nonce that cannot be priced and has nothing behind it is tried again, told once, and signed when it can be", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const id = await addNonce(sql, { payer: "7", nonce: 0, isSigned: false });
+  let isMended = false;
+  const fault = new RangeError("Cannot move a token as no contract is configured");
+  const chain = numberedChain(calmLane(), {
+    estimateFee: () => isMended ? Promise.resolve(PRICE) : Promise.reject(fault),
+  });
+  const { poll } = lanesOn(sql, chain, { signer: numberedSigner() });
+  const errors: unknown[] = [];
+  await configure({
+    sinks: {
+      kept: ({ level, properties }) => {
+        if (level === "error") errors.push(properties.event);
+      },
+    },
+    loggers: [
+      { category: ["engine"], lowestLevel: "debug", sinks: ["kept"] },
+      { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["kept"] },
+    ],
+  });
+  try {
+    await poll();
+    await poll();
+    assertEquals((await states(sql))[id]?.[0], "queued");
+    isMended = true;
+    await poll();
+  } finally {
+    await reset();
+  }
+  assertEquals(errors, ["treasury.nonce_unpriced"]);
+  assertEquals((await states(sql))[id]?.[0], "signed");
 });
 
 test("a used nonce whose end the schema refuses is read again, and all others end", async () => {

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { SignerUnavailable } from "../../chains/signer.ts";
+import type { LaneAsk } from "../../chains/lane.ts";
+import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { addMerchant } from "../support/books.ts";
+import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { PAPER_BLOCK } from "../support/paper_chain.ts";
+import { PAPER_BLOCK, paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import {
   addNonce,
@@ -18,6 +19,15 @@ import {
 
 const test = testNeeding(DATABASE);
 const SILENT = new ChainUnavailable("timeout", "Cannot read a nonce as no node answers: eth");
+
+const RISEN = { fee: amount("1"), limit: amount("1"), terms: { price: 2 } };
+/** Terms by which what is unseen for long is replaced. */
+const RISING: LaneAsk = {
+  isPassedOver: () => false,
+  replacing: () => RISEN,
+  cancelling: () => RISEN,
+  within: () => RISING,
+};
 
 async function reasonOf(sql: Sql, id: string): Promise<string | null> {
   const [row] = await sql<
@@ -154,6 +164,61 @@ test("a node without the network's turn asks nothing, signs nothing and sends no
   await poll();
   assertEquals([asked, sent, lanes.room("hot")], [0, [], 0]);
   assertEquals([lanes.state?.open, lanes.state?.unseen], [1, 1]);
+});
+
+/** Polls lanes of one nonce that is to be replaced, one that is to be sent again and one that nothing is signed with. */
+async function pollUnsent(sql: Sql, signer: Signer, solid?: () => Promise<never>) {
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  const stuck = await addNonce(sql, { payer: "hot", nonce: 0, merchantId });
+  const young = await addNonce(sql, { payer: "hot", nonce: 1, merchantId, ageS: 1 });
+  await addNonce(sql, { payer: "hot", nonce: 2, merchantId, isSigned: false });
+  const lane = calmLane({ asks: () => Promise.resolve(RISING) });
+  const bounds: number[] = [];
+  const sent: string[] = [];
+  const { poll } = lanesOn(sql, numberedChain(lane, solid === undefined ? {} : { solid }), {
+    signer,
+    partMs: 5_000,
+    send: (transactions, boundMs) => {
+      bounds.push(boundMs);
+      sent.push(...transactions.map(({ txid }) => txid));
+      return Promise.resolve();
+    },
+  });
+  return { poll, bounds, sent, due: [`a${stuck}`, `a${young}`] };
+}
+
+test("what was signed is sent again while the signer is away, in a bounded time, and its absence is told", async () => {
+  await using database = await testDatabase();
+  const signer = { sign: () => Promise.reject(new SignerUnavailable("Cannot sign as it is away")) };
+  const { poll, bounds, sent, due } = await pollUnsent(database.sql, signer);
+  await assertRejects(poll, SignerUnavailable);
+  assertEquals(sent, due);
+  assertEquals(bounds.map((ms) => ms > 0 && ms <= 5_000), [true]);
+});
+
+test("what was signed is sent again while no node tells the block that envelopes stand on, and its absence is told", async () => {
+  await using database = await testDatabase();
+  const solid = () => Promise.reject(SILENT);
+  const { poll, bounds, sent, due } = await pollUnsent(database.sql, paperSigner(), solid);
+  const told = await assertRejects(poll, ChainUnavailable);
+  assertEquals([told, sent], [SILENT, due]);
+  assertEquals(bounds.map((ms) => ms > 0 && ms <= 5_000), [true]);
+});
+
+test("what the signer does not replace is sent again", async () => {
+  await using database = await testDatabase();
+  const signer: Signer = {
+    sign: (requests) =>
+      Promise.resolve(requests.map(({ outgoingIds }) => ({
+        outgoingIds,
+        refused: "paused",
+        message: "it is paused",
+      }))),
+  };
+  const { poll, sent, due } = await pollUnsent(database.sql, signer);
+  await poll();
+  assertEquals(sent, due);
 });
 
 test("a node that cannot go on with what is promised passes the turn to one that can", async () => {

@@ -262,7 +262,11 @@ class LaneWorld {
       resendMs: 0,
       suspendedMs: 0,
       monotonic: () => performance.now(),
-      send: (transactions) => this.#send(transactions.map(({ bytes }) => bytes)),
+      send: async (transactions) => {
+        // a process that is killed sends nothing in the blocks that end its calls
+        if (process.isDead) throw new Death();
+        await this.#send(transactions.map(({ bytes }) => bytes));
+      },
     });
     process.lanes = lanes;
     return process as Process;
