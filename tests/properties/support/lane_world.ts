@@ -297,12 +297,19 @@ class LaneWorld {
       const sql = mortal(this.#sql, () => process.isDead);
       const { port } = this.#chain;
       await process.lanes.poll(await readCursor(sql, this.#network, "solid"));
-      for (const  of of["merchants", "internal"] as const) {
+      for (const queue of ["merchants", "internal"] as const) {
         const room = Math.min(4, process.lanes.room("hot"));
         if (room === 0) break;
         const leftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set<never>() };
         const deps = nodeOf(sql, port, { signer: this.#signer });
-        const { transactions } = await signQueued(port, deps, room, of, leftAlone, process.lanes);
+        const { transactions } = await signQueued(
+          port,
+          deps,
+          room,
+          queue,
+          leftAlone,
+          process.lanes,
+        );
         await this.#send(transactions.map(({ bytes }) => bytes));
       }
     } catch (error) {
