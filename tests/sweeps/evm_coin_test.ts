@@ -26,10 +26,10 @@ async function lanes(house: EvmHouse): Promise<readonly string[]> {
 
 for (
   const [network, second] of [
-    // twice the base fee was given: what is left of that suffices, where it is most of the price
-    ["ETH", ["sweep final"]],
+    // twice the base fee was given: what is left of that suffices, unless the fee has risen meanwhile
+    ["ETH", [["sweep final"], ["gas final", "sweep final"]]],
     // no base fee: a little is missing
-    ["BNB", ["gas final", "sweep final"]],
+    ["BNB", [["gas final", "sweep final"]]],
   ] as const
 ) {
   test(`${network}: each deposit is swept once by its address, with coin that the hot wallet gave it`, async () => {
@@ -48,13 +48,14 @@ for (
     const left = subtract(amount(first.amount), amount(sweep.fees[0] ?? ""));
     assertEquals(await chain.balanceOf(own, "native"), left);
     await house.pay(own, "40");
-    const all = ["gas final", "sweep final", ...second];
+    const ways = second.map((steps) => ["gas final", "sweep final", ...steps].join());
     await house.until(
       "the second sweep",
       async () => (await house.told()).filter((line) => line === "sweep final").length === 2,
     );
     await untilSwept(house, [own]);
-    assertEquals(await house.told(), all);
+    const told = (await house.told()).join();
+    assert(ways.some((way) => way === told), told);
     const given = (await house.steps()).filter(({ kind }) => kind === "gas");
     assert(given.slice(1).every((gas) => amount(gas.amount) < amount(first.amount)));
     assertEquals(await lanes(house), ["0/0 paid", "0/1 paid"]);
