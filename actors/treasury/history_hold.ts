@@ -4,7 +4,7 @@
  * which are looked for in blocks and never sent, and once the own scan has passed all that could have
  * been signed before, the hold ends by itself.
  *
- * Where wallets number their transactions nothing that was signed expires, so that no time ends what may come: what the signer
+ * Where wallets number their transactions, what was signed never expires, and no wait is long enough: what the signer
  * gave a nonce to is promised that nonce again, with all that it has signed, and no hold ends before this was done.
  *
  * @module

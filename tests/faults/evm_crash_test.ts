@@ -1,7 +1,8 @@
 import { needs } from "../support/permissions.ts";
 
 Deno.test({
-  name: "a death at any point of a lane's turn pays nothing twice and leaves no gap, whoever dies",
+  name:
+    "a death at any point of a lane's turn pays nothing twice and leaves no gap: of the service, the signer or the node",
   ignore: needs({ net: true, read: true, write: true, env: true, run: true }) ||
     Deno.build.os !== "linux" || Deno.build.arch !== "x86_64",
   sanitizeOps: false,

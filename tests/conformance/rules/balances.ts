@@ -30,10 +30,10 @@ export function balanceRules(rule: Rule): void {
     async (harness) => {
       const { chain } = harness;
       await harness.mine(ENOUGH);
-      const nobody = harness.freshAddress();
+      const unused = harness.freshAddress();
       for (const asset of [...chain.capabilities.currencies, "native" as const]) {
         assertGreaterOrEqual(await chain.balanceOf(chain.hotWallet, asset), ZERO);
-        assertEquals(await chain.balanceOf(nobody, asset), ZERO);
+        assertEquals(await chain.balanceOf(unused, asset), ZERO);
       }
     },
   );
