@@ -6,7 +6,7 @@
  */
 
 /** Weight of an event: `fatal` and `error` are for a person, `warning` for the morning. */
-type Level = "debug" | "info" | "warning" | "error" | "fatal";
+export type Level = "debug" | "info" | "warning" | "error" | "fatal";
 
 /** The events by their names; the part before the dot is the area. */
 export const EVENTS = {
@@ -446,6 +446,10 @@ export const EVENTS = {
     "callbacks of {merchant} wait as no configured key opens their secret",
   ],
   "callback.unsendable": ["error", "{callback} cannot be sent: {reason}"],
+  "callback.unanswered": [
+    "warning",
+    "{callback} was not acknowledged by the endpoint of {merchant}, attempt {attempt}: {reason}",
+  ],
   "callback.claim_refused": [
     "error",
     "events of {merchant} cannot be claimed, trying again in {pauseMs} ms: {reason}",
@@ -616,35 +620,3 @@ export const EVENTS = {
 
 /** Name of an event. */
 export type EventName = keyof typeof EVENTS;
-
-/** The text of `docs/logs.md`. */
-export function logsDocument(): string {
-  const rows = Object.entries<readonly [Level, string]>(EVENTS).map(([name, [level, words]]) => {
-    const fields = [...words.matchAll(/\{(\w+)\}/g)].map(([, field]) => `\`${field}\``);
-    return `| \`${name}\` | ${level} | ${words.replaceAll(/\{(\w+)\}/g, "$1")} | ${
-      fields.join(", ")
-    } |`;
-  });
-  return `# Log
-
-Made by \`deno task logs\` of \`log/event_table.ts\`. Outside of development a line is one JSON object:
-\`@timestamp\`, \`level\` (\`LOG_LEVEL\` is the least that is written), \`logger\`, \`message\` for people, \`event\` and its
-fields for machines. Events and fields keep their names; words may change.
-
-| Field | Meaning |
-|---|---|
-| \`payment\` | a deposit, withdrawal or settlement (\`dep_\`, \`wd_\`, \`stl_\`) |
-| \`merchant\` | the merchant it belongs to |
-| \`transfer\` | a transaction of the service's own, whatever for (\`out_\`) |
-| \`callback\` | an event for a merchant (\`evt_\`) |
-| \`network\`, \`currency\`, \`amount\`, \`txid\` | as in the API |
-| \`reason\` | why, in words; of an error its name and message |
-| \`stack\` | where, only of an error that is a fault of the program |
-
-Alerts go by metrics ([alerts.yml](alerts.yml)); the log has the names of what they count.
-
-| Event | Level | Words | Fields |
-|---|---|---|---|
-${rows.join("\n")}
-`;
-}

@@ -50,18 +50,18 @@ async function readBalances(
   const cursor = await readCursor(sql, network, "solid");
   const checkpoint = await solidCheckpoint(wallet, cursor, endedHeight);
   const balances = new Map<OutgoingAsset, Amount>();
-  const unread: ChainUnavailable[] = [];
+  const unread = new Map<OutgoingAsset, ChainUnavailable>();
   for (const asset of [...capabilities.currencies, "native" as const]) {
     try {
       balances.set(asset, await wallet.balanceOf(hotWallet, asset, undefined, checkpoint));
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      unread.push(error);
-      logEvent("wallet.balance_unread", { network, asset, error });
+      unread.set(asset, error);
     }
   }
-  const [failure] = unread;
+  const [failure] = unread.values();
   if (balances.size === 0 && failure !== undefined) throw failure;
+  for (const [asset, error] of unread) logEvent("wallet.balance_unread", { network, asset, error });
   return balances;
 }
 

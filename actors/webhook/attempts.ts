@@ -71,6 +71,7 @@ export class Attempts {
     const from = Date.now();
     const mark = await this.#make(event, signal);
     this.results[mark.result.kind]++;
+    if (mark.result.kind === "retry" || mark.result.kind === "failed") logUnanswered(mark);
     if (isTracing()) traceAttempt(event, mark, from);
     return mark;
   }
@@ -166,6 +167,11 @@ export class Attempts {
         return category satisfies never;
     }
   }
+}
+
+function logUnanswered({ eventId, merchantId, attempt, outcome, httpStatus }: AttemptMark): void {
+  const reason = httpStatus === null ? outcome : `${outcome}, HTTP ${httpStatus}`;
+  logEvent("callback.unanswered", { eventId, merchantId, attempt, reason });
 }
 
 /** The payment in the body of an event. */

@@ -5,6 +5,6 @@
  * @module
  */
 
-import { logsDocument } from "../../log/event_table.ts";
+import { logsDocument } from "../../log/logs_document.ts";
 
 if (import.meta.main) console.log(logsDocument().trimEnd());

@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { configure, getJsonLinesFormatter, type LogRecord, reset } from "@logtape/logtape";
 import { logMove, type PaymentMove } from "../../actors/journal/payment_moves.ts";
-import { type EventName, EVENTS, logsDocument } from "../../log/event_table.ts";
+import { type EventName, EVENTS } from "../../log/event_table.ts";
 import { logEvent } from "../../log/log_event.ts";
+import { logsDocument } from "../../log/logs_document.ts";
 import { amount } from "../support/books.ts";
 import { testNeeding } from "../support/permissions.ts";
 

@@ -107,6 +107,10 @@ Deno.test({
       assertMatch(failed[0] ?? "", /WRN.*wd_.*mer_.*10.*USDT.*TRX/);
       assertMatch(log, /hot wallet is low on/);
       assertMatch(log, /left alone for/);
+      assertMatch(log, /was not acknowledged by the endpoint of/);
+      // the outage has one line of each part that waits, not one at every poll
+      const waits = log.split("\n").filter((line) => /cannot|waits|left alone/.test(line));
+      assert(waits.length < 20, waits.join("\n"));
       assertEquals(/^\s+at /m.test(log), false, "a stack of an expected fault");
     }, { env: { TRX_LOW_COIN: "200000" } });
   },
