@@ -6,6 +6,7 @@
  */
 
 import { configure } from "@logtape/logtape";
+import { fileURLToPath } from "node:url";
 import { familyOf } from "../../chains/families.ts";
 import { chainFolder, type DevChain, type DevChainOptions } from "../../devchain/options.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -15,6 +16,8 @@ import { WorkerClient } from "./worker_client.ts";
 
 /** A machine that is busy with other things takes long to load a chain; the start of the service waits for it. */
 const START_MS = 60_000;
+/** Folders of this project that a development chain is made of. */
+const CODE = ["chains", "devchain", "ledger", "log", "node_modules"];
 
 /** A chain of a network, whose family starts it. */
 export interface NetworkChainOptions extends DevChainOptions {
@@ -47,7 +50,7 @@ export async function startDevChainInWorker(
     entry,
     permissions: {
       net: [options.hostname ?? "127.0.0.1"],
-      read: program === null ? [folder] : [folder, ...program.files],
+      read: [folder, ...codeFolders(entry), ...program?.files ?? []],
       write: [folder],
       env: false,
       ffi: false,
@@ -67,6 +70,11 @@ export async function startDevChainInWorker(
     await client.close(0);
     throw error;
   }
+}
+
+/** The code that the worker loads once it knows its network, seen from its entry. */
+function codeFolders(entry: URL): readonly string[] {
+  return CODE.map((folder) => fileURLToPath(new URL(`../../${folder}/`, entry)));
 }
 
 /** Serves a worker's side. */

@@ -51,3 +51,18 @@ Deno.test({
     assertEquals(LATE.filter((name) => !opened.has(name)), []);
   },
 });
+
+Deno.test({
+  name: "what is imported late is not read at the start either, in what runs and in its workers",
+  ignore: needs({ read: true }),
+  fn: async () => {
+    const { tasks }: { readonly tasks: Readonly<Record<string, string>> } = JSON.parse(
+      await Deno.readTextFile(new URL("../../deno.json", import.meta.url)),
+    );
+    // without it the runtime resolves, reads and looks through all of them before the first line runs
+    const eager = ["start", "serve", "signer"].filter((name) =>
+      !/ --unstable-lazy-dynamic-imports .*\S+\.ts$/.test(tasks[name] ?? "")
+    );
+    assertEquals(eager, []);
+  },
+});
