@@ -10,7 +10,11 @@ import {
   redeliverWebhook,
   redeliverWebhooks,
 } from "./callbacks/webhook_deliveries.ts";
-import { getWebhookStatus, resumeWebhook } from "./callbacks/webhook_endpoint.ts";
+import {
+  getFailingEndpoints,
+  getWebhookStatus,
+  resumeWebhook,
+} from "./callbacks/webhook_endpoint.ts";
 import { rotateWebhookSecret, testWebhook } from "./callbacks/webhook_settings.ts";
 import { claimDeposit } from "./deposits/claim_deposit.ts";
 import { createDeposit } from "./deposits/create_deposit.ts";
@@ -202,6 +206,7 @@ const MERCHANT_OPERATIONS = {
   redeliverMerchantWebhooks,
   getWebhookStatus,
   resumeWebhook,
+  getFailingEndpoints,
   testWebhook,
   rotateWebhookSecret,
   getTopUpAddress,

@@ -133,6 +133,8 @@ export type BalanceOfPair = {
   baseFee: Decimal | null;
   /** Share of the amount that its commission takes besides; null when they are disabled */
   markupRate: string | null;
+  /** The smallest `amount` of a withdrawal; null when they are disabled */
+  minWithdrawal: Decimal | null;
   /** Available after the network fee; the commission is not taken off */
   maxWithdrawable: Decimal;
   /** The largest `amount` of a withdrawal that the balance pays with all its fees; 0 where that is below the pair's minimum */
@@ -374,6 +376,8 @@ export type DepositFailedEvent = {
   status: "failed";
   reason: string;
   txHash: string | null;
+  /** Your reference */
+  referenceId: string | null;
   address: string | null;
   /** Stable on every redelivery; the same as X-Webhook-Id */
   eventId: string;
@@ -547,6 +551,17 @@ export type ExchangeRates = {
   /** Fiat units per USDT, for every network that takes deposits */
   rates: Record<string, Decimal>;
   timestamp: Timestamp;
+};
+
+export type FailingEndpoint = {
+  merchantId: string;
+  state: "failing" | "paused";
+  url: string;
+  /** When it began to fail */
+  since: Timestamp;
+  /** Attempts since then */
+  failures: number;
+  lastOutcome: string;
 };
 
 export type FeeChargeType = "PERCENTAGE" | "FIXED_AMOUNT" | "HYBRID" | "NONE";
@@ -1867,6 +1882,12 @@ export interface Operations {
       merchantId: string;
     };
     answer: WebhookEndpoint;
+  };
+  /** The merchants whose endpoint acknowledges nothing, those that fail longest first */
+  "GET /api/admin/webhook-endpoints": {
+    answer: {
+      endpoints: FailingEndpoint[];
+    };
   };
   /** Send one signed test event to the webhook now; refused while callbacks are switched off */
   "POST /api/merchants/{merchantId}/webhook/test": {

@@ -82,12 +82,12 @@ interface DepositEvent {
   /** As stored: `<merchant_id>_<identifier>`; null for a top-up or a manual deposit. */
   readonly identifier: string | null;
   readonly txHash: string | null;
+  readonly referenceId: string | null;
   readonly address: string | null;
 }
 
 /** Content of `deposit.confirmed`. */
 export interface DepositConfirmed extends DepositEvent {
-  readonly referenceId: string | null;
   /** True if this is a top-up of the merchant's own wallet. */
   readonly isTopUp: boolean;
   readonly commission: Amount;
@@ -143,6 +143,7 @@ export function depositFailedPayload(deposit: DepositFailed): string {
     status: "failed",
     reason: deposit.reason,
     txHash: deposit.txHash,
+    referenceId: deposit.referenceId,
     address: deposit.address,
     eventId: deposit.eventId,
   });

@@ -58,6 +58,7 @@ const depositFailed = z.object({
   status: z.literal("failed"),
   reason: eg(z.string(), "The transaction expired without being included"),
   txHash: f.txHash.nullable(),
+  referenceId,
   address: f.address.nullable(),
   eventId,
 }).meta({ id: "DepositFailedEvent" });

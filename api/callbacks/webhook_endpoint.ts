@@ -8,6 +8,7 @@ import { z } from "zod";
 import {
   COUNTED_AT_MOST,
   type EndpointStatus,
+  listFailingEndpoints,
   readEndpointStatus,
   resumeEndpoint,
 } from "../../ledger/outbox/endpoint_status.ts";
@@ -16,7 +17,7 @@ import { ok } from "../http/answer.ts";
 import { notFound } from "../http/errors.ts";
 import { eg, exampleOf } from "../http/example.ts";
 import * as f from "../http/fields.ts";
-import { route } from "../http/route.ts";
+import { adminRoute, READERS, route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
 const webhookEndpoint = z.object({
@@ -104,6 +105,42 @@ export const resumeWebhook = route({
     wakeWebhooks(merchantId);
     const after = await readEndpointStatus(sql, merchantId);
     return after === null ? notFound : ok(statusView(after));
+  },
+});
+
+/** The longest list of failing endpoints. */
+const FAILING_SHOWN = 100;
+
+const failingEndpoint = z.object({
+  merchantId: f.id("mer"),
+  state: eg(z.enum(["failing", "paused"]), "paused"),
+  url: eg(z.string(), "https://shop.example/callbacks"),
+  since: f.timestamp.meta({ description: "When it began to fail" }),
+  failures: eg(z.int().min(1).meta({ description: "Attempts since then" }), 412),
+  lastOutcome: eg(z.string(), "timeout"),
+}).meta({ id: "FailingEndpoint" });
+
+export const getFailingEndpoints = adminRoute({
+  at: "GET /api/admin/webhook-endpoints",
+  summary: "The merchants whose endpoint acknowledges nothing, those that fail longest first",
+  anyOf: READERS,
+  responses: {
+    200: {
+      description: `${FAILING_SHOWN} at most`,
+      schema: z.object({ endpoints: z.array(failingEndpoint) }),
+    },
+  },
+  handler: async (_request, { sql }) => {
+    const rows = await listFailingEndpoints(sql, FAILING_SHOWN);
+    return ok({
+      endpoints: rows.map((row) =>
+        shown(failingEndpoint, {
+          ...row,
+          state: row.pausedAt === null ? "failing" : "paused",
+          since: row.failingSince,
+        })
+      ),
+    });
   },
 });
 

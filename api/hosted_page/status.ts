@@ -112,8 +112,9 @@ export const getDepositPageStatus = route({
   access: { scope: "public" },
   description:
     "Safe to poll from a browser, by a page of any origin: the session token is all it needs. " +
-    "`completed` is the first credited payment; whether a quote is met, `progress.missing` tells, " +
-    "and where no rate was at hand only the merchant can.",
+    "`completed` is the first credited payment; a quote is met when `progress.credited` is the payable " +
+    "amount: `progress.missing` counts what was only seen. Where no rate was at hand only the merchant " +
+    "knows what is enough.",
   rateCategory: "hosted",
   anyOrigin: true,
   query: z.object({ token: z.string().optional() }),

@@ -11,8 +11,36 @@ const FEW_LETTERS = 5;
 
 /** Names that other interfaces have for a field, by their letters. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ["reference", "referenceid"],
-  ["idempotencykey", "referenceid"],
+  ...[
+    "reference",
+    "referencenumber",
+    "ref",
+    "refid",
+    "idempotencykey",
+    "idempotencyid",
+    "orderid",
+    "orderno",
+    "ordernumber",
+    "merchantorderid",
+    "merchantreference",
+    "clientorderid",
+    "clientreference",
+    "clientreferenceid",
+    "externalid",
+    "externalreference",
+    "externalorderid",
+    "invoiceid",
+    "requestid",
+    "txref",
+    "uniqueid",
+  ].map((name) => [name, "referenceid"] as const),
+  ...["amount", "price", "total", "orderamount", "priceamount"]
+    .map((name) => [name, "requestedamount"] as const),
+  ...["pricecurrency", "fiat", "fiatcurrency"]
+    .map((name) => [name, "requestedcurrency"] as const),
+  ...["callbackurl", "notifyurl", "notificationurl", "ipnurl"]
+    .map((name) => [name, "webhookurl"] as const),
+  ...["returnurl", "redirecturl"].map((name) => [name, "successurl"] as const),
 ]);
 
 const LONGEST_OTHER_NAME = Math.max(...[...OTHER_NAMES.keys()].map(({ length }) => length));

@@ -18,8 +18,10 @@ export const CHANGE_RECORD: readonly Change[] = [
     change:
       "Balances of the list have `baseFee` and `markupRate`, profiles `activationFee`; `GET " +
       "/api/settlements/{settlementId}` answers one settlement; a field of a body that was probably " +
-      "meant to be another one is refused with the question which one (`reference_id`, `reference` and " +
-      "`idempotencyKey` of a payout among them), and a required field that is missing names it",
+      "meant to be another one is refused with the question which one (`reference_id`, `orderId` and " +
+      "`idempotencyKey` of a payout, `amount` of a page among them), and a required field that is missing " +
+      "names it; a payout with the header `Idempotency-Key` and without `referenceId` is a 400; balances of " +
+      "the list have `minWithdrawal`; `deposit.failed` has `referenceId`",
   },
   {
     date: "2026-11-24",

@@ -15,7 +15,7 @@ import type { WithdrawalRow } from "../../ledger/payment_rows.ts";
 import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import { created, ok } from "../http/answer.ts";
 import { type ApiContext, endIds } from "../http/context.ts";
-import { errorAnswer, notDone } from "../http/errors.ts";
+import { errorAnswer, invalidField, notDone } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import { feeInfo, feeInfoSchema } from "../http/fee_info.ts";
 import * as f from "../http/fields.ts";
@@ -96,6 +96,12 @@ const MESSAGES = {
 } as const;
 
 const FORBIDDEN = errorAnswer("withdrawal_forbidden", {});
+/** The header guards other requests: who sends it here counts on being paid once. */
+const UNGUARDED = invalidField(
+  "Idempotency-Key",
+  "This header guards no payout. Send referenceId in the body, or leave the header out",
+  "unrecognized_keys",
+);
 
 export const createWithdrawal = route({
   at: "POST /api/withdrawals",
@@ -104,7 +110,8 @@ export const createWithdrawal = route({
     "from this pair's balance alone. Send a `referenceId`: it is the idempotency key. While its " +
     "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
     "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
-    "A field that was probably meant to be it, `reference_id` or `refrenceId` for example, is refused. " +
+    "A field that was probably meant to be it, `reference_id`, `refrenceId` or `orderId` for example, is " +
+    "refused where it is missing, and so is the header `Idempotency-Key`. " +
     "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
     "Withdrawals of a RESELLER key go to the registered address only and wait for approval. A key " +
     "that shows `needsApproval` has no payout right yet. " +
@@ -141,9 +148,10 @@ export const createWithdrawal = route({
     "treasury_short",
     "payout_initiation_failed",
   ],
-  handler: async ({ caller, merchantId, body, now }, context) => {
+  handler: async ({ caller, merchantId, body, headers, now }, context) => {
     const { newId } = context;
     if (awaitsApproval(context.duties, caller)) return FORBIDDEN;
+    if ((body.referenceId ?? null) === null && headers.has("idempotency-key")) return UNGUARDED;
     const { currency, network, amount } = body;
     const chain = context.chains.get(network);
     if (chain === undefined) return errorAnswer("withdrawals_closed_for_pair", body);

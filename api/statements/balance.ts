@@ -67,6 +67,12 @@ const balanceOfPair = z.object({
     }),
     "0",
   ),
+  minWithdrawal: eg(
+    f.decimal.nullable().meta({
+      description: "The smallest `amount` of a withdrawal; null when they are disabled",
+    }),
+    "1",
+  ),
   maxWithdrawable: eg(
     f.decimal.meta({
       description: "Available after the network fee; the commission is not taken off",
@@ -143,6 +149,7 @@ function balanceView(
     networkFee: withdrawalEnabled ? networkFee : null,
     baseFee: withdrawalEnabled ? terms.baseFee : null,
     markupRate: withdrawalEnabled ? terms.markupRate : null,
+    minWithdrawal: withdrawalEnabled ? pair.minWithdrawal : null,
     maxWithdrawable: withdrawalEnabled
       ? maxWithdrawable(held.available, networkFee, decimals)
       : ZERO,

@@ -103,6 +103,32 @@ export async function readEndpointStatus(
   return { ...statusShape.decode(row), failing };
 }
 
+const failingEndpoint = shape({
+  merchantId: text(),
+  url: text(),
+  failingSince: time(),
+  failures: bigint(),
+  lastOutcome: text(),
+  pausedAt: orNull(time()),
+});
+
+/** An endpoint that acknowledges nothing, with its merchant. Times are Unix milliseconds. */
+export type FailingEndpoint = RowOf<typeof failingEndpoint>;
+
+/** Reads the endpoints that are switched on and acknowledge nothing, those that fail longest first. */
+export async function listFailingEndpoints(
+  sql: Sql,
+  limit: number,
+): Promise<readonly FailingEndpoint[]> {
+  const rows = await sql`
+    SELECT e.merchant_id, e.url, e.failing_since, e.failures, e.last_outcome, e.paused_at
+    FROM book.webhook_endpoint e
+    JOIN book.merchant m ON m.merchant_id = e.merchant_id AND m.webhook_url = e.url AND m.webhook_enabled
+    ORDER BY e.failing_since, e.merchant_id
+    LIMIT ${limit}`;
+  return rows.map((row) => failingEndpoint.decode(row));
+}
+
 /**
  * Forgets that an endpoint fails, and with it a pause: everything that is due goes out at once, and
  * what ran out of retries lately once more.

@@ -112,6 +112,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "GET /api/admin/pairs": ADMIN_READERS,
   "GET /api/admin/settings": ADMIN_READERS,
   "GET /api/admin/treasury": ADMIN_READERS,
+  "GET /api/admin/webhook-endpoints": ADMIN_READERS,
   "GET /api/admin/chains": ADMIN_READERS,
   "GET /api/admin/reconcile": ADMIN_READERS,
   "GET /api/admin/treasury/costs": ADMIN_READERS,

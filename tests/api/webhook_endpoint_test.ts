@@ -88,6 +88,48 @@ test("an endpoint that fails for long is paused, shown, probed, and recovers wit
   await second.stop();
 });
 
+test("administrators see whose endpoint acknowledges nothing, the longest first; switched off ones are not there", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, { permissions: ["admin:read"] });
+  const list = () => api.call("GET", "/api/admin/webhook-endpoints", { key: admin });
+  assertEquals((await list()).body, { endpoints: [] });
+  const shops = [];
+  for (
+    const [n, url] of ["https://a.example/", "https://b.example/", "https://c.example/"].entries()
+  ) {
+    const { id } = await listener(api, url);
+    shops.push(id);
+    await api.sql`
+      INSERT INTO book.webhook_endpoint (merchant_id, url, failing_since, failures, last_outcome, paused_at, next_probe_at)
+      SELECT ${id}, ${url}, now() - ${n} * interval '1 hour', 9, 'timeout', t, t
+      FROM (SELECT CASE WHEN ${n} = 1 THEN now() END AS t) paused`;
+  }
+  await api.sql`UPDATE book.merchant SET webhook_enabled = false WHERE merchant_id = ${
+    shops[2] ?? ""
+  }`;
+  const { status, body } = await list();
+  assertEquals(status, 200);
+  assertEquals(
+    body.endpoints.map(({ since: _, ...row }: Record<string, unknown>) => row),
+    [
+      {
+        merchantId: shops[1],
+        state: "paused",
+        url: "https://b.example/",
+        failures: 9,
+        lastOutcome: "timeout",
+      },
+      {
+        merchantId: shops[0],
+        state: "failing",
+        url: "https://a.example/",
+        failures: 9,
+        lastOutcome: "timeout",
+      },
+    ],
+  );
+});
+
 test("a test event that is acknowledged, another URL, and asking for it end a pause", async () => {
   await using hook = openHook();
   await using api = await testApi();

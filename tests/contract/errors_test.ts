@@ -353,11 +353,17 @@ const UNKNOWN: readonly (readonly [string, Readonly<Record<string, unknown>>, st
   ["/api/withdrawals", { reference_id: "a", referenceId: "guarded" }, null],
   ["/api/withdrawals", { referenceNo: "a" }, "referenceId"],
   ["/api/withdrawals", { reference: "a note", referenceId: "noted" }, null],
-  ["/api/withdrawals", { orderId: "a", preference_id: "b", webhookId: "c", foo: 1 }, null],
+  ["/api/withdrawals", { orderId: "a" }, "referenceId"],
+  ["/api/withdrawals", { external_id: "a" }, "referenceId"],
+  ["/api/withdrawals", { orderId: "a", referenceId: "ordered" }, null],
+  ["/api/withdrawals", { preference_id: "b", webhookId: "c", foo: 1 }, null],
   ["/api/deposit-address", { ReferenceId: "a" }, "referenceId"],
   ["/api/deposit-url", { requested_amount: "1", requestedCurrency: "EUR" }, "requestedAmount"],
   ["/api/deposit-url", { requestedamount: "1", requestedcurrency: "EUR" }, "requestedAmount"],
-  ["/api/deposit-url", { amount: "1", Token: "USDT" }, null],
+  ["/api/deposit-url", { amount: "1", currency: "EUR" }, "requestedAmount"],
+  ["/api/deposit-url", { price: "1", fiat: "EUR" }, "requestedAmount"],
+  ["/api/deposit-url", { orderId: "a" }, "referenceId"],
+  ["/api/deposit-url", { currency: "USDT", Token: "USDT" }, null],
   ["/api/deposits", { deposit_address_id: "adr_1" }, "depositAddressId"],
   ["/api/deposits", { Metadata: { txHash: "ab" } }, "metadata"],
 ];
@@ -405,6 +411,21 @@ rule(
       assertMatch(answer.body.details[0].message, advice);
     }
     assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, before);
+  },
+);
+
+rule(
+  "a payout that counts on the header Idempotency-Key is 400, as only its referenceId guards it",
+  async (api) => {
+    const shop = await openShop(api, { funds: "100" });
+    const header = { "Idempotency-Key": "payout-1" };
+    const refused = await shop.post("/api/withdrawals", PAYOUT, header);
+    const [detail] = refused.body.details;
+    assertEquals([refused.status, detail.path], [400, ["Idempotency-Key"]]);
+    assertMatch(detail.message, /Send referenceId/);
+    assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, 0);
+    const guarded = { ...PAYOUT, referenceId: "payout-1" };
+    assertEquals((await shop.post("/api/withdrawals", guarded, header)).status, 201);
   },
 );
 

@@ -428,6 +428,7 @@ rule("Balance: the single row, the list, and a pair without a row", async (api) 
       networkFee: orNull(decimal),
       baseFee: orNull(decimal),
       markupRate: orNull(decimal),
+      minWithdrawal: orNull(decimal),
       maxWithdrawable: decimal,
       largestWithdrawal: decimal,
       lastUpdatedAt: orNull(iso),

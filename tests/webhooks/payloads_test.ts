@@ -74,7 +74,8 @@ Deno.test("a value that does not exist is null, and its key is there", () => {
 });
 
 Deno.test("deposit.failed tells the reason", () => {
-  const { eventId, depositId, currency, network, identifier, txHash, address } = DEPOSIT;
+  const { eventId, depositId, currency, network, identifier, txHash, referenceId, address } =
+    DEPOSIT;
   assertEquals(
     depositFailedPayload({
       eventId,
@@ -85,11 +86,12 @@ Deno.test("deposit.failed tells the reason", () => {
       identifier,
       reason: 'expired "x"',
       txHash,
+      referenceId,
       address,
     }),
     '{"type":"deposit","depositId":"dep_1","amount":"100","currency":"USDT","network":"TRX",' +
       '"identifier":"mer_1_customer","status":"failed","reason":"expired \\"x\\"","txHash":"ab",' +
-      '"address":"TX","eventId":"evt_1"}',
+      '"referenceId":"order","address":"TX","eventId":"evt_1"}',
   );
 });
 

@@ -230,6 +230,7 @@ export function giveUpDeposit(
           identifier: storedIdentifier(records.addressesById.get(deposit.addressId ?? "")),
           reason,
           txHash: deposit.txid,
+          referenceId: deposit.referenceId,
           address: deposit.address,
         }),
       line,

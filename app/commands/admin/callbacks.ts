@@ -1,11 +1,14 @@
 import { z } from "zod";
-import { type AdminVerb, segment, verb } from "./client.ts";
+import { select } from "../table.ts";
+import { type AdminVerb, Fields, segment, verb } from "./client.ts";
 
 const Redelivered = z.object({
   redelivered: z.number(),
   isComplete: z.boolean(),
   lastEventId: z.string().nullable(),
 });
+
+const Failing = z.object({ endpoints: z.array(Fields) });
 
 const THREE_DAYS_MS = 3 * 24 * 3_600_000;
 
@@ -14,6 +17,14 @@ const endpoint = (merchant: string | undefined) => `/api/merchants/${segment(mer
 
 /** Verbs for the endpoints of merchants: how they fare, and what they are sent once more. */
 export const CALLBACK_VERBS: readonly AdminVerb[] = [
+  verb(
+    "callbacks list",
+    "the merchants whose endpoint acknowledges nothing, those that fail longest first",
+    async ({ client }) => {
+      const { endpoints } = Failing.parse(await client.send("GET", "/api/admin/webhook-endpoints"));
+      return select(endpoints, "merchant=merchantId state since failures last=lastOutcome url");
+    },
+  ),
   verb(
     "callbacks status <merchant-id>",
     "whether a merchant's endpoint acknowledges, and what waits for it",
