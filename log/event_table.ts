@@ -504,6 +504,10 @@ export const EVENTS = {
     "error",
     "{network}: the signer gave nonce {nonce} of {payer} to a transfer, and lower ones are not promised to anything: the hold goes on until other transfers have them",
   ],
+  "failover.nonce_held": [
+    "warning",
+    "{network}: nonce {nonce} of {payer} is promised to {transfer} again once no other transaction holds that and its earlier nonce has ended",
+  ],
   "failover.not_adopted": [
     "error",
     "{network}: what was signed before for {transfer} cannot be adopted: {reason}",

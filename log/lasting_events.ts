@@ -28,6 +28,7 @@ export const LASTING: Readonly<Partial<Record<EventName, readonly string[]>>> = 
   "deposit.proof_not_postponed": ["network"],
   "failover.hold_clock": ["network"],
   "failover.hold_waits": ["network"],
+  "failover.nonce_held": ["network", "transfer"],
   "failover.nonce_waits": ["network", "payer"],
   "failover.not_adopted": ["network", "transfer"],
   "failover.signed_unread": ["network"],

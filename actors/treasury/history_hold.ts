@@ -5,7 +5,8 @@
  * been signed before, the hold ends by itself.
  *
  * Where wallets number their transactions, what was signed never expires, and no wait is long enough: what the signer
- * gave a nonce to is promised that nonce again, with all that it has signed, and no hold ends before this was done.
+ * gave a nonce to is promised that nonce again, with all that it has signed, and no hold ends before this was done for
+ * all that waits once the scan has passed its blocks.
  *
  * @module
  */
@@ -17,14 +18,17 @@ import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/sign
 import {
   endComparison,
   endFinishedHolds,
+  type OpenHold,
   type QueuedId,
   readOpenHolds,
+  readPassedHolds,
   readQueuedIds,
   setHoldBound,
 } from "../../ledger/failover/holds.ts";
 import { isToBlame } from "../../ledger/database/database_errors.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
+import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { newId } from "../runtime/ids.ts";
 import { restoreLanes } from "./restore_lanes.ts";
 import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
@@ -39,11 +43,14 @@ export interface HistoryHoldDeps {
   readonly sql: Sql;
   readonly chain: Chain;
   readonly signer: Signer;
+  /** Milliseconds of a clock that is never set; default `performance.now`. */
+  readonly monotonic?: () => number;
 }
 
 /** The holds of one network. */
 export class HistoryHold {
   readonly #deps: HistoryHoldDeps;
+  readonly #monotonic: () => number;
   #adoptedAt = -Infinity;
   #doubtedAt = -Infinity;
   /** Holds since whose beginning the signer has told all nonces that it gave, and they are promised again. */
@@ -51,6 +58,7 @@ export class HistoryHold {
 
   constructor(deps: HistoryHoldDeps) {
     this.#deps = deps;
+    this.#monotonic = deps.monotonic ?? (() => performance.now());
   }
 
   /**
@@ -64,16 +72,36 @@ export class HistoryHold {
     if (holds.length === 0) return await this.#end();
     const isUnreached = holds.some(({ untilTime }) => untilTime === null);
     if (isUnreached) await this.#reach();
-    if (this.#deps.chain.capabilities.life.kind === "nonce") {
-      if (await this.#restore(holds.map(({ failoverId }) => failoverId))) await this.#compare();
-      return;
-    }
+    if (this.#deps.chain.capabilities.life.kind === "nonce") return await this.#pollLanes(holds);
     try {
       await this.#adopt();
     } finally {
       // the comparison rests on the own scan alone, whatever the signer remembers
-      await this.#compare();
+      await this.#compare(holds.map(({ failoverId }) => failoverId));
     }
+  }
+
+  /**
+   * The signer is asked at once, so that its nonces are promised again soon, and once more when the scan has passed what a
+   * hold waits for: what the blocks since have ended may be queued again by then, with a nonce that only the signer knows.
+   */
+  async #pollLanes(holds: readonly OpenHold[]): Promise<void> {
+    const passed = await this.#readPassed(holds);
+    const isKnown = holds.every(({ failoverId }) => this.#restored.has(failoverId));
+    if (isKnown && passed.length === 0) return await this.#end();
+    if (!await this.#restore()) return;
+    this.#restored = new Set(holds.map(({ failoverId }) => failoverId));
+    await this.#compare(passed);
+  }
+
+  /** Those of the holds whose blocks are read, with the ends of all transactions that were met in them. */
+  async #readPassed(holds: readonly OpenHold[]): Promise<readonly string[]> {
+    const { sql, chain: { network } } = this.#deps;
+    const passed = new Set(await readPassedHolds(sql, network));
+    const own = holds.filter(({ failoverId }) => passed.has(failoverId));
+    const highest = Math.max(-1, ...own.map(({ headHeight }) => headHeight ?? -1));
+    if (own.length === 0 || await hasLateOutcome(sql, network, highest)) return [];
+    return own.map(({ failoverId }) => failoverId);
   }
 
   /** Records how far the chain is, after the change was found: what was signed before dies some time later. */
@@ -90,8 +118,8 @@ export class HistoryHold {
       const reached = { ...head, lifeTicks, lifetimeMs, blockMs };
       for (const { failoverId, untilTime } of await readOpenHolds(sql, network)) {
         if (untilTime !== null || await setHoldBound(sql, failoverId, network, reached)) continue;
-        if (performance.now() - this.#doubtedAt < DOUBT_MS) continue;
-        this.#doubtedAt = performance.now();
+        if (this.#monotonic() - this.#doubtedAt < DOUBT_MS) continue;
+        this.#doubtedAt = this.#monotonic();
         logEvent("failover.hold_clock", {
           network,
           failoverId,
@@ -105,21 +133,24 @@ export class HistoryHold {
     }
   }
 
-  /** Promises nonces again that the signer gave. @returns whether all are that were given before these holds */
-  async #restore(holds: readonly string[]): Promise<boolean> {
+  /** Promises nonces again that the signer gave. @returns whether all are that it knows now */
+  async #restore(): Promise<boolean> {
     const { sql, chain, signer } = this.#deps;
     const { network } = chain;
-    if (holds.every((id) => this.#restored.has(id))) return true;
-    if (performance.now() - this.#adoptedAt < ADOPT_MS) return false;
-    this.#adoptedAt = performance.now();
+    if (!this.#isDue()) return false;
     try {
-      if (!await restoreLanes({ sql, chain, signer })) return false;
+      return await restoreLanes({ sql, chain, signer });
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof SignerUnavailable)) throw error;
       logEvent("failover.signed_unread", { network, error });
       return false;
     }
-    this.#restored = new Set(holds);
+  }
+
+  /** True where the signer may be asked again; it is taken as asked then. */
+  #isDue(): boolean {
+    if (this.#monotonic() - this.#adoptedAt < ADOPT_MS) return false;
+    this.#adoptedAt = this.#monotonic();
     return true;
   }
 
@@ -127,8 +158,7 @@ export class HistoryHold {
   async #adopt(): Promise<void> {
     const { sql, chain, signer } = this.#deps;
     const { network } = chain;
-    if (signer.live === undefined || performance.now() - this.#adoptedAt < ADOPT_MS) return;
-    this.#adoptedAt = performance.now();
+    if (signer.live === undefined || !this.#isDue()) return;
     try {
       const near = (await chain.solid()).height;
       // of a transaction of several the last one's page has all of them
@@ -196,9 +226,9 @@ export class HistoryHold {
     });
   }
 
-  async #compare(): Promise<void> {
+  async #compare(holds: readonly string[]): Promise<void> {
     const { sql, chain: { network } } = this.#deps;
-    for (const failoverId of await endComparison(sql, network)) {
+    for (const failoverId of await endComparison(sql, network, holds)) {
       logEvent("failover.compared", { network, failoverId });
     }
     await this.#end();

@@ -35,10 +35,12 @@ interface RestoreDeps {
 /**
  * One pass over all transfers that wait.
  *
- * @returns false where a transfer of the hot wallet has a nonce that cannot be promised to it yet, as lower ones are missing
+ * @returns false where it has to be made again: another transaction held a transfer, or one of the hot wallet has a nonce
+ *   that cannot be promised to it yet
  * @throws {SignerUnavailable} when the signer cannot be asked; then nothing is known of what it gave
  */
-export async function restoreLanes({ sql, chain, signer }: RestoreDeps): Promise<boolean> {
+export async function restoreLanes(deps: RestoreDeps): Promise<boolean> {
+  const { sql, chain, signer } = deps;
   const { network } = chain;
   const near = (await chain.solid()).height;
   const lost = new Map<string, LostNonce>();
@@ -55,33 +57,37 @@ export async function restoreLanes({ sql, chain, signer }: RestoreDeps): Promise
   let isWhole = true;
   for (const [payer, nonces] of Map.groupBy(lost.values(), (one) => one.payer)) {
     for (const one of nonces.toSorted((a, b) => a.nonce - b.nonce)) {
-      if (await place(sql, network, one, given) || payer !== "hot") continue;
-      isWhole = false;
-      break;
+      const end = await place(deps, one, given);
+      // a deposit address pays the service's own wallet: no other network waits until its lane is in order
+      const hasToWait = end === "held" || payer === "hot" && (end === "gap" || end === "not_ended");
+      if (hasToWait) isWhole = false;
+      // what follows it cannot be promised before it
+      if (end === "gap") break;
     }
   }
   return isWhole;
 }
 
-/** Brings one nonce back, with others before it where they are missing. @returns false where it has to wait */
+/** Brings one nonce back, with others before it where they are missing. */
 async function place(
-  sql: Sql,
-  network: Chain["network"],
+  { sql, chain: { network } }: RestoreDeps,
   lost: LostNonce,
   given: readonly string[],
-): Promise<boolean> {
+): Promise<Restored> {
   const { payer, nonce, intents } = lost;
   for (;;) {
     const end = await restoreApart(sql, network, lost);
-    if (end === "gap") {
-      if (await bridgeGap(sql, network, payer, given)) continue;
-      logEvent("failover.nonce_waits", { network, payer, nonce });
-      return false;
-    }
+    if (end === "gap" && await bridgeGap(sql, network, payer, given)) continue;
     if (end === "restored") {
       for (const outgoingId of intents) logEvent("failover.signed_before", { network, outgoingId });
     }
-    return true;
+    if (end === "gap") logEvent("failover.nonce_waits", { network, payer, nonce });
+    if (end === "held" || end === "not_ended") {
+      for (const outgoingId of intents) {
+        logEvent("failover.nonce_held", { network, payer, nonce, outgoingId });
+      }
+    }
+    return end;
   }
 }
 

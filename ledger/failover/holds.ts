@@ -1,4 +1,5 @@
-import type { Sql } from "postgres";
+import type { Fragment, Sql } from "postgres";
+import type { AnySql } from "../database/connect.ts";
 import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
@@ -80,18 +81,36 @@ export async function setHoldBound(
   return count > 0;
 }
 
+/** The condition of a network's part of a hold, `n`, whose blocks the solid cursor `c` has passed, by its row. */
+function isPassed(sql: AnySql, network: Network): Fragment {
+  return sql`n.network = ${network} AND n.compared_at IS NULL AND c.network = n.network AND c.view = 'solid'
+    AND c.previous_tick > n.until_tick AND c.height >= n.head_height`;
+}
+
+/** Holds of a network whose blocks our scan has passed and whose comparison is not ended, oldest first. */
+export async function readPassedHolds(sql: Sql, network: Network): Promise<readonly string[]> {
+  const rows = await sql<{ failover_id: string }[]>`
+    SELECT n.failover_id FROM hub.failover_network n, hub.cursor c
+    WHERE ${isPassed(sql, network)} ORDER BY n.failover_id`;
+  return rows.map((row) => row.failover_id);
+}
+
 /**
  * Ends the comparison of a network where the solid cursor, by its row, has passed what a hold waits
  * for: every transaction that was signed before is in a block that was read, or can be in none.
  *
+ * @param holds those that may end; one that was opened since stays
  * @returns ids of the holds that wait for this network no more
  */
-export async function endComparison(sql: Sql, network: Network): Promise<readonly string[]> {
+export async function endComparison(
+  sql: Sql,
+  network: Network,
+  holds: readonly string[],
+): Promise<readonly string[]> {
   const rows = await sql<{ failover_id: string }[]>`
     UPDATE hub.failover_network n SET compared_at = now()
     FROM hub.cursor c
-    WHERE n.network = ${network} AND n.compared_at IS NULL AND c.network = n.network AND c.view = 'solid'
-      AND c.previous_tick > n.until_tick AND c.height >= n.head_height
+    WHERE ${isPassed(sql, network)} AND n.failover_id = ANY (${[...holds]}::text[])
     RETURNING n.failover_id`;
   return rows.map((row) => row.failover_id);
 }

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { Sql, TransactionSql } from "postgres";
+import type { Fragment, Sql, TransactionSql } from "postgres";
+import type { AnySql } from "../database/connect.ts";
 import { type Amount, formatAmount, ZERO } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 
@@ -38,8 +39,12 @@ export type Restored =
   | "elsewhere"
   /** Lower ones are not promised yet. */
   | "gap"
-  /** Its transfers do not all wait to be paid with it, or another transaction holds one of them. */
-  | "not_waiting";
+  /** Its transfers do not all wait to be paid. */
+  | "not_waiting"
+  /** One of its transfers has an earlier nonce still: the block that ends that one is to be read again. */
+  | "not_ended"
+  /** Another transaction holds one of its transfers, so that nothing is known of it. */
+  | "held";
 
 /** Undoes the transaction in which it was found that nothing can be done. */
 class Undone extends Error {
@@ -63,16 +68,12 @@ export async function restoreNonce(
   const { payer, nonce, intents, attempts } = lost;
   try {
     return await sql.begin(async (tx) => {
-      const own = await tx<{ id: string; merchant_id: string; nonce: string | null }[]>`
-        SELECT o.id, o.merchant_id, o.nonce FROM book.outgoing o
-        WHERE o.id = ANY (${[...intents]}::text[]) AND o.network = ${network}
-          AND (o.nonce = ${nonce} AND o.status IN ('queued', 'signed') OR o.nonce IS NULL AND o.status = 'queued')
-          AND book.payer_of(o.wallet, o.fee_payer) = ${payer}
-          AND EXISTS (
-            SELECT FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
-            WHERE n.network = o.network AND n.compared_at IS NULL AND o.created_at < f.found_at)
+      await requireWaiting(tx, network, lost);
+      const own = await tx<{ id: string; merchant_id: string }[]>`
+        SELECT o.id, o.merchant_id FROM book.outgoing o WHERE ${waits(tx, network, lost)}
         ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
-      if (own.length < intents.length) throw new Undone("not_waiting");
+      // as they waited a moment ago, a row that is missing is held, or was changed since: it is looked at again
+      if (own.length < intents.length) throw new Undone("held");
       let isNew = await promise(tx, network, payer, nonce, intents.toSorted());
       const merchants = new Map(own.map((row) => [row.id, row.merchant_id]));
       for (const attempt of attempts) {
@@ -85,6 +86,35 @@ export async function restoreNonce(
     if (error instanceof Undone) return error.why;
     throw error;
   }
+}
+
+/** The condition of transfers `o` that wait to be paid with a nonce, or with none so far, since before an open hold. */
+function waits(sql: AnySql, network: Network, { payer, nonce, intents }: LostNonce): Fragment {
+  return sql`o.id = ANY (${[...intents]}::text[]) AND o.network = ${network}
+    AND (o.nonce = ${nonce} AND o.status IN ('queued', 'signed') OR o.nonce IS NULL AND o.status = 'queued')
+    AND book.payer_of(o.wallet, o.fee_payer) = ${payer}
+    AND EXISTS (
+      SELECT FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
+      WHERE n.network = o.network AND n.compared_at IS NULL AND o.created_at < f.found_at)`;
+}
+
+/** Finds out, without a lock, whether transfers wait to be paid with a nonce. @throws {Undone} where they do not */
+async function requireWaiting(
+  tx: TransactionSql,
+  network: Network,
+  lost: LostNonce,
+): Promise<void> {
+  const { nonce, payer, intents } = lost;
+  const [found] = await tx<{ waiting: number; earlier: number; is_used: boolean }[]>`
+    SELECT (SELECT count(*)::int FROM book.outgoing o WHERE ${waits(tx, network, lost)}) AS waiting,
+      (SELECT count(*)::int FROM book.outgoing o
+       WHERE o.id = ANY (${[...intents]}::text[]) AND o.network = ${network} AND o.nonce < ${nonce}
+         AND o.status IN ('queued', 'signed')) AS earlier,
+      EXISTS (SELECT FROM book.lane_nonce n WHERE n.network = ${network} AND n.payer = ${payer}
+        AND n.nonce = ${nonce} AND n.used_by IS NOT NULL) AS is_used`;
+  if (found === undefined) throw new Error("Cannot look for transfers as the answer has no row");
+  if (found.waiting === intents.length) return;
+  throw new Undone(found.earlier > 0 && !found.is_used ? "not_ended" : "not_waiting");
 }
 
 /**

@@ -1,11 +1,12 @@
 /** The lanes after a database has lost commits: what the signer gave a nonce to is paid with it, and once. @module */
 
 import { assertEquals } from "@std/assert";
+import { adoptHand } from "../../actors/treasury/adopt_hand.ts";
 import { HistoryHold } from "../../actors/treasury/history_hold.ts";
 import { readAgain } from "../../actors/treasury/read_again.ts";
-import { SignerUnavailable } from "../../chains/signer.ts";
+import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { readOpenHolds, readSigningStop } from "../../ledger/failover/holds.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -32,9 +33,20 @@ async function loseNonces(sql: Sql, keepsPromises: boolean, ...lost: readonly st
     VALUES ('fov_test', ${LANE_NETWORK}, 0, 0, true)`;
 }
 
+/** A hold that may ask its signer at every poll. */
+function holdOf(sql: Sql, lane: TestLane, signer: Signer = lane.signer): HistoryHold {
+  let now = 0;
+  return new HistoryHold({ sql, chain: lane.chain.port, signer, monotonic: () => now += 60_000 });
+}
+
+/** True while the network's part of a hold goes on. */
+async function isHeld(sql: Sql): Promise<boolean> {
+  return (await readOpenHolds(sql, LANE_NETWORK)).length > 0;
+}
+
 /** Lets the hold work until it is over, as blocks come; fails where it never is. */
-async function passHold(sql: Sql, lane: TestLane, signer = lane.signer): Promise<void> {
-  const hold = new HistoryHold({ sql, chain: lane.chain.port, signer });
+async function passHold(sql: Sql, lane: TestLane): Promise<void> {
+  const hold = holdOf(sql, lane);
   for (let round = 0; round < 20; round++) {
     await hold.poll();
     await lane.settle();
@@ -99,7 +111,7 @@ test("a nonce whose transfer is lost as well is bridged by another that waits, o
     await tx`SET LOCAL session_replication_role = replica`;
     await tx`DELETE FROM book.outgoing WHERE id = 'o1'`;
   });
-  const hold = new HistoryHold({ sql, chain: lane.chain.port, signer: lane.signer });
+  const hold = holdOf(sql, lane);
   for (let round = 0; round < 3; round++) {
     await hold.poll();
     await lane.settle();
@@ -131,7 +143,7 @@ test("a hold does not end before the signer has told what it signed", async () =
     sign: lane.signer.sign,
     live: () => Promise.reject(new SignerUnavailable("away")),
   };
-  const hold = new HistoryHold({ sql, chain: lane.chain.port, signer: away });
+  const hold = holdOf(sql, lane, away);
   for (let round = 0; round < 3; round++) {
     await hold.poll();
     await lane.settle();
@@ -140,4 +152,76 @@ test("a hold does not end before the signer has told what it signed", async () =
   await passHold(sql, lane);
   await lane.finish();
   assertEquals(await lane.states(), ["o1 final 7"]);
+});
+
+test("a hold does not end while another transaction holds a payout that the signer gave a nonce to", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  lane.chain.losesBroadcasts = true;
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  await loseNonces(sql, false, "o1");
+  const hold = holdOf(sql, lane);
+  await sql.begin(async (tx) => {
+    await tx`SELECT FROM book.outgoing WHERE id = 'o1' FOR UPDATE`;
+    for (let round = 0; round < 4; round++) {
+      await hold.poll();
+      await lane.settle();
+    }
+  });
+  assertEquals([await isHeld(sql), await lane.states()], [true, ["o1 queued null"]]);
+  await passHold(sql, lane);
+  assertEquals(await lane.states(), ["o1 signed 7"]);
+  lane.chain.losesBroadcasts = false;
+  await lane.finish();
+  assertEquals([await lane.states(), paid(lane)], [["o1 final 7"], ["o1"]]);
+});
+
+test("what the signer gave a nonce after an earlier one had ended gets it again once that end is read again", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  lane.chain.strange("0xother");
+  await lane.settle();
+  const adopt = async (id: string) => {
+    const audit = { id, merchantId: null, actor: "ana", action: "treasury.adopt", subject: "x" };
+    return (await adoptHand(
+      { sql, chain: lane.chain.port, stopped: null },
+      LANE_NETWORK,
+      { txid: "0xother", nonce: 7, reason: "ours" },
+      { ...audit, before: null, after: null, requestId: "req_1" },
+      5_000,
+    )).kind;
+  };
+  assertEquals(await adopt("aud_1"), "adopted");
+  lane.chain.losesBroadcasts = true;
+  assertEquals(await lane.turn(), 1);
+  assertEquals(await lane.states(), ["o1 signed 8"]);
+  // the standby lacks the adoption and what was signed after it
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`DELETE FROM book.attempt WHERE nonce = 8`;
+    await tx`DELETE FROM book.lane_nonce WHERE nonce = 8`;
+    await tx`
+      UPDATE book.lane_nonce SET used_by = NULL, height = NULL, foreign_hand = false, foreign_bytes = NULL WHERE nonce = 7`;
+    await tx`UPDATE book.attempt SET outcome = NULL, evidence = NULL, height = NULL WHERE nonce = 7`;
+    await tx`UPDATE book.outgoing SET nonce = 7, attempts = 1 WHERE id = 'o1'`;
+    await tx`UPDATE hub.unknown_spend SET status = 'open', decided_at = NULL, actor = NULL, reason = NULL`;
+  });
+  await loseNonces(sql, true);
+  const hold = holdOf(sql, lane);
+  for (let round = 0; round < 4; round++) {
+    await hold.poll();
+    await lane.settle();
+  }
+  assertEquals([await isHeld(sql), await lane.states()], [true, ["o1 signed 7"]]);
+  assertEquals(await adopt("aud_2"), "adopted");
+  await passHold(sql, lane);
+  assertEquals(await lane.states(), ["o1 signed 8"]);
+  lane.chain.losesBroadcasts = false;
+  await lane.finish();
+  assertEquals([await lane.states(), paid(lane)], [["o1 final 8"], ["o1"]]);
 });
