@@ -5,6 +5,10 @@ import {
   type ProcessSettings,
   readSettings,
 } from "../../app/commands/signer/process_settings.ts";
+import { settingsOf } from "../../app/commands/signer/settings_of.ts";
+import { loadConfig } from "../../app/config/config.ts";
+import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 
@@ -31,6 +35,42 @@ const SETTINGS: ProcessSettings = {
 
 test("what the signer's process is told arrives as it was, caps to the last digit", () => {
   assertEquals(readSettings(printSettings(SETTINGS)), SETTINGS);
+});
+
+test("a signer's process takes the settings of every network that can be served", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const passphrase = "0123456789abcdef0123456789abcdef";
+    const [file, passphraseFile] = [`${folder}/wallet.json`, `${folder}/passphrase`];
+    await createWallet({
+      file,
+      passphrase,
+      passphraseIsRandom: true,
+      networks: SERVED_NETWORKS,
+      development: false,
+    });
+    await Deno.writeTextFile(passphraseFile, passphrase, { mode: 0o600 });
+    const caps = SERVED_NETWORKS.flatMap((network) =>
+      ["PER_TRANSACTION", "PER_DAY"].map((cap) => [`${network}_SIGNER_${cap}`, "USDT:1,USDC:1"])
+    );
+    const loaded = loadConfig({
+      ENVIRONMENT: "production",
+      WALLET_FILE: file,
+      WALLET_PASSPHRASE_FILE: passphraseFile,
+      SIGNER_SOCKET: `${folder}/run/signer.sock`,
+      SIGNER_STATE_DIR: `${folder}/state`,
+      SIGNER_DATABASE_URL: "postgres://signer:s@127.0.0.1:1/engine",
+      ETH_SWEEP_BY: "delegate",
+      ...Object.fromEntries(caps),
+    }, "signer");
+    assert(loaded.ok, loaded.ok ? "" : loaded.faults.join("\n"));
+    const settings = await settingsOf(loaded.config);
+    assertEquals(settings.networks.map(({ network }) => network), SERVED_NETWORKS);
+    assertEquals(settings.networks.find(({ network }) => network === "ETH")?.sweepBy, "delegate");
+    assertEquals(readSettings(printSettings(settings)), settings);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 test("the signer's process can do what signing needs, and nothing else", async () => {

@@ -7,6 +7,7 @@
 
 import { dirname } from "node:path";
 import { z } from "zod";
+import { SWEEPS_BY } from "../../../chains/profiles.ts";
 import type { SignerSettings } from "../../../chains/signer/signer_settings.ts";
 import { databaseAccess } from "../../../ledger/database/database_url.ts";
 import { type Amount, amountOf, formatAmount } from "../../../ledger/money/amount.ts";
@@ -34,6 +35,7 @@ const schema = z.strictObject({
     contracts: z.strictObject({ USDT: contract, USDC: contract }),
     feeCap: amount,
     isDevelopment: z.boolean(),
+    sweepBy: z.enum(SWEEPS_BY).exactOptional(),
   })),
   limits: z.record(
     z.templateLiteral([z.enum(["USDT", "USDC", "native"]), "/", z.enum(NETWORKS)]),

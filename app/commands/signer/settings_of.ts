@@ -44,12 +44,15 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
     databaseUrl: databaseUrl.reveal(),
     walletFile: resolve(walletFile),
     passphraseFile: resolve(passphraseFile),
-    networks: networks.map((one) => ({
-      ...one,
-      feeCap: amountOf(config.networks[one.network].treasury.feeCap),
-      isDevelopment,
-      sweepBy: config.networks[one.network].sweeps.by ?? undefined,
-    })),
+    networks: networks.map((one) => {
+      const { treasury, sweeps } = config.networks[one.network];
+      return {
+        ...one,
+        feeCap: amountOf(treasury.feeCap),
+        isDevelopment,
+        ...(sweeps.by === null ? {} : { sweepBy: sweeps.by }),
+      };
+    }),
     limits: limitsOf(config),
     coldAddresses: coldAddressesOf(config),
     socket,
