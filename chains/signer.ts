@@ -191,6 +191,8 @@ export type Ending =
     cancel(envelope: Envelope, key: SigningKey): SignedTransaction;
     /** The most coin that a transaction with a sound envelope may cost. */
     mostOf(envelope: Envelope): Amount;
+    /** The most coin that transfers of nothing may cost in 24 hours, all together. */
+    readonly cancelsPerDay: Amount;
     /** Proves who signed bytes; `null`: they are no transaction of this network. */
     signedBy(bytes: string): SignedBy | null;
   };

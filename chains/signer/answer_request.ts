@@ -16,7 +16,12 @@ import type {
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import type { PinnedNonces } from "./pinned_nonces.ts";
 import type { SignedMemory } from "./signed_memory.ts";
-import { type ColdAddresses, destinationFault, type SpendingLimits } from "./signing_rules.ts";
+import {
+  type ColdAddresses,
+  destinationFault,
+  type SpendingLimits,
+  type Sums,
+} from "./signing_rules.ts";
 import {
   committed,
   type CommittedIntent,
@@ -63,12 +68,14 @@ export function refuse(
   return { outgoingIds, refused, message: `Cannot sign ${outgoingIds.join(", ")} as ${reason}` };
 }
 
-/** Rows that were read for a batch of requests. */
-export interface ReadForAll {
-  /** By their ids. */
+/** State of one batch of requests. */
+export interface Batch {
+  /** Rows that were read for it, by their ids. */
   readonly intents: ReadonlyMap<string, Intent>;
   /** Nonces that are used, of those that the signer gave to these intents before; by {@linkcode nonceKey}. */
   readonly used: ReadonlyMap<string, UsedNonce>;
+  /** Sums of what was judged in it and may be signed, all of it together: none is counted in the day's sums yet. */
+  readonly judged: Sums;
 }
 
 /** A request that nothing is wrong with so far. */
@@ -80,7 +87,7 @@ interface Work {
 }
 
 /** Answers one request whose intents were read. */
-export function answerRequest(desk: Desk, request: SignRequest, read: ReadForAll): SignAnswer {
+export function answerRequest(desk: Desk, request: SignRequest, batch: Batch): SignAnswer {
   const { envelope, outgoingIds } = request;
   // before the intents, so that asking about none tells whether the network is signed for at all
   const builder = desk.builderOf.get(envelope.network);
@@ -89,7 +96,7 @@ export function answerRequest(desk: Desk, request: SignRequest, read: ReadForAll
   }
   const locked = `the wallet has no key of ${envelope.network} unlocked`;
   if (desk.keys.key(envelope.network, "hot") === null) return refuse(request, "locked", locked);
-  const intents = outgoingIds.flatMap((id) => read.intents.get(id) ?? []);
+  const intents = outgoingIds.flatMap((id) => batch.intents.get(id) ?? []);
   const [first, ...others] = intents;
   if (first === undefined || intents.length < outgoingIds.length) {
     return refuse(request, "unknown-intent", "it is not committed");
@@ -120,13 +127,14 @@ export function answerRequest(desk: Desk, request: SignRequest, read: ReadForAll
   }
   // asked without a nonce, so that none is promised to what is refused for reasons of its own: it is judged, and never signed
   if (builder.ends.by === "nonce" && envelope.nonce === null && request.purpose === "pay") {
-    const limitFault = desk.spending.fault(work.intents, desk.steady());
+    const limitFault = desk.spending.fault(work.intents, desk.steady(), batch.judged);
     if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
+    batch.judged.add(work.intents);
   }
   const envelopeFault = endFault(builder, envelope) ?? builder.envelopeFault(envelope, desk.now());
   if (envelopeFault !== null) return refuse(request, "bad-envelope", envelopeFault);
   return builder.ends.by === "nonce"
-    ? signNumbered(desk, work, read.used)
+    ? signNumbered(desk, work, batch.used)
     : signExpiring(desk, work);
 }
 
@@ -255,7 +263,7 @@ function signFresh(desk: Desk, { request, intents, builder, keyOf }: Work): Sign
 }
 
 /** Signs what a nonce ends: any number of transactions of the same intents, all with the nonce that they got first. */
-function signNumbered(desk: Desk, work: Work, used: ReadForAll["used"]): SignAnswer {
+function signNumbered(desk: Desk, work: Work, used: Batch["used"]): SignAnswer {
   const { request, intents, builder, keyOf } = work;
   const { envelope: { network, nonce }, envelope, purpose } = request;
   const { ends } = builder;
@@ -275,10 +283,10 @@ function signNumbered(desk: Desk, work: Work, used: ReadForAll["used"]): SignAns
     // it moves nothing, and what it burns is the hot wallet's coin all the same
     const most = ends.mostOf(envelope);
     const added = desk.nonces.addedCost(place, most);
-    const limitFault = desk.spending.feeFault(network, added, steady);
+    const limitFault = desk.spending.cancelFault(network, added, ends.cancelsPerDay, steady);
     if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
     const signed = ends.cancel(envelope, keyOf(payer));
-    if (desk.spending.countFee(network, added, steady)) desk.hasUncounted = true;
+    if (desk.spending.countCancel(network, added, steady)) desk.hasUncounted = true;
     const end = { by: "nonce", payer, nonce, purpose } as const;
     const answer = keep(desk, request, commitments, end, signed);
     desk.nonces.countCancel(place, most);

@@ -19,7 +19,7 @@ import type { KeySource } from "../wallet/unlock_wallet.ts";
 import { answerRequest, type Desk, refuse } from "./answer_request.ts";
 import { nonceKey, PinnedNonces } from "./pinned_nonces.ts";
 import { SignedMemory } from "./signed_memory.ts";
-import type { ColdAddresses, SpendingLimits, SpentHours } from "./signing_rules.ts";
+import { type ColdAddresses, type SpendingLimits, type SpentHours, Sums } from "./signing_rules.ts";
 import type { StoredSignature } from "./stored_signature.ts";
 
 /**
@@ -163,7 +163,8 @@ export function createSigner(options: SignerOptions): Required<Signer> {
       // a write may have taken long: what was read before it may no longer be so
       return await sign(requests);
     }
-    const answers = requests.map((request) => answerRequest(desk, request, { intents, used }));
+    const batch = { intents, used, judged: new Sums() };
+    const answers = requests.map((request) => answerRequest(desk, request, batch));
     desk.memory.sweep();
     await persist();
     return answers;

@@ -124,11 +124,39 @@ export interface Limit {
 /** Limits by asset and network, for example `"USDT/TRX"` or `"native/TRX"`. */
 export type Limits = Readonly<Partial<Record<`${Asset}/${Network}`, Limit>>>;
 
-/** Sums that were signed away: decimal amounts by asset and network, then by hour since 1970. */
+/** Sums that were signed away: decimal amounts by asset and network, or `cancels` and network, then by hour since 1970. */
 export type SpentHours = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const HOUR_MS = 60 * 60 * 1000;
 const HOURS = 24;
+
+type AssetName = `${Asset}/${Network}`;
+
+/** Sums of intents, of those that count against the caps. */
+export class Sums {
+  readonly #sums = new Map<AssetName, Amount>();
+
+  add(intents: readonly Intent[]): void {
+    for (const { kind, currency, network, amount } of intents) {
+      if (!isSpending(kind)) continue;
+      const name = `${currency}/${network}` as const;
+      this.#sums.set(name, add(this.of(name), amount));
+    }
+  }
+
+  of(name: AssetName): Amount {
+    return this.#sums.get(name) ?? ZERO;
+  }
+
+  get all(): Iterable<readonly [AssetName, Amount]> {
+    return this.#sums;
+  }
+}
+
+/** Name under which the coin is counted that transfers of nothing burn: no limit of an asset has it. */
+function cancelsOn(network: Network): string {
+  return `cancels/${network}`;
+}
 
 /**
  * Keeps the sums of the last day. Only what leaves us counts: sweeps and cold transfers go to
@@ -159,21 +187,19 @@ export class SpendingLimits {
    * Finds the limit that the intents of one transaction are over together.
    *
    * @param now Unix milliseconds
+   * @param besides what is to be signed as well and is not counted yet; default: nothing is
    * @returns `null` when they are within
    */
-  fault(intents: readonly Intent[], now: number): string | null {
-    const sums = new Map<`${Asset}/${Network}`, Amount>();
-    for (const { kind, currency, network, amount } of intents) {
-      if (!isSpending(kind)) continue;
-      const name = `${currency}/${network}` as const;
-      sums.set(name, add(sums.get(name) ?? ZERO, amount));
-    }
-    for (const [name, amount] of sums) {
+  fault(intents: readonly Intent[], now: number, besides: Sums = new Sums()): string | null {
+    const sums = new Sums();
+    sums.add(intents);
+    for (const [name, amount] of sums.all) {
       const { perTransaction, perDay } = this.limits[name] ?? {};
       if (perTransaction !== undefined && amount > perTransaction) {
         return `more than ${formatAmount(perTransaction)} ${OVER_TRANSACTION_CAP}`;
       }
-      if (perDay !== undefined && add(this.#sum(name, now), amount) > perDay) {
+      const day = add(this.#sum(name, now), besides.of(name));
+      if (perDay !== undefined && add(day, amount) > perDay) {
         return `more than ${formatAmount(perDay)} ${OVER_DAY_CAP}`;
       }
     }
@@ -181,26 +207,27 @@ export class SpendingLimits {
   }
 
   /**
-   * Finds the day's cap of coin that a fee is over: that of a transaction bounds what it moves, and fees have a bound of
-   * their own.
+   * Judges what a transfer of nothing may burn by the day's allowance for those, which nothing else uses up: a lane whose
+   * payouts have reached their cap goes on.
    *
+   * @param most that allowance
    * @returns `null` when it is within
    */
-  feeFault(network: Network, fee: Amount, now: number): string | null {
-    const { perDay } = this.limits[`native/${network}`] ?? {};
-    const isOver = fee > ZERO && perDay !== undefined &&
-      add(this.#sum(`native/${network}`, now), fee) > perDay;
-    return isOver ? `more than ${formatAmount(perDay)} ${OVER_DAY_CAP}` : null;
+  cancelFault(network: Network, fee: Amount, most: Amount, now: number): string | null {
+    const isOver = fee > ZERO && add(this.#sum(cancelsOn(network), now), fee) > most;
+    return isOver
+      ? `more than ${formatAmount(most)} for transfers of nothing ${OVER_DAY_CAP}`
+      : null;
   }
 
   /**
-   * Counts a fee as coin that was signed away.
+   * Counts what a transfer of nothing may burn.
    *
-   * @returns whether it is any
+   * @returns whether it is anything
    */
-  countFee(network: Network, fee: Amount, now: number): boolean {
+  countCancel(network: Network, fee: Amount, now: number): boolean {
     if (fee <= ZERO) return false;
-    this.#add(`native/${network}`, fee, now);
+    this.#add(cancelsOn(network), fee, now);
     return true;
   }
 

@@ -46,6 +46,7 @@ const NUMBERED: Ending = {
   cancelFault: ({ fields }) =>
     fields.gas === undefined ? null : "it is none of a transfer of nothing",
   mostOf: ({ fields }) => amount(String(fields.fee)),
+  cancelsPerDay: amount("10"),
   // paper bytes name what real ones prove
   signedBy: (bytes) => bytes === "" ? null : JSON.parse(bytes),
   cancel: ({ nonce, fields }, { address }) => ({
@@ -223,7 +224,7 @@ Deno.test("a nonce is cancelled whatever became of its intents, and its cancel l
   intents.set("out_1", { status: "void", nonce: 5 });
   const cancel = txidOf(await ask(["out_1"], 5, { purpose: "cancel" }));
   assertEquals(cancel, "cancel of own-hot 5 at 1");
-  assertEquals(spending.sums(START), { "USDT/ETH": "10", "native/ETH": "1" });
+  assertEquals(spending.sums(START), { "USDT/ETH": "10", "cancels/ETH": "1" });
   intents.set("out_1", { usedNonces: [{ nonce: 5, txid: cancel }] });
   txidOf(await ask(["out_1"], 6));
   // one that was promised and never signed
@@ -306,8 +307,8 @@ Deno.test("a cancel is signed for the nonce that is promised to its intents, as 
   txidOf(await ask(["out_2"], 6, cancel));
 });
 
-Deno.test("the coin that cancels may burn counts in the day's cap, for each nonce that of the dearest one", async () => {
-  const { intents, ask, spending } = open(NUMBERED);
+Deno.test("the coin that cancels may burn is bounded in a day, for each nonce that of the dearest one", async () => {
+  const { intents, ask, spending, desk } = open(NUMBERED);
   const cancel = (id: string, nonce: number, fee: number) => {
     intents.set(id, { status: "void", nonce });
     return ask([id], nonce, { purpose: "cancel", fee });
@@ -315,11 +316,60 @@ Deno.test("the coin that cancels may burn counts in the day's cap, for each nonc
   txidOf(await cancel("out_1", 5, 4));
   txidOf(await cancel("out_1", 5, 4));
   txidOf(await cancel("out_1", 5, 6));
-  assertEquals(spending.sums(START), { "native/ETH": "6" });
+  assertEquals(spending.sums(START), { "cancels/ETH": "6" });
   txidOf(await cancel("out_2", 6, 4));
-  assertEquals(spending.sums(START), { "native/ETH": "10" });
+  assertEquals(spending.sums(START), { "cancels/ETH": "10" });
   assertStringIncludes(refusalOf(await cancel("out_3", 7, 1)) ?? "", "over-limit");
-  assertStringIncludes(refusalOf(await cancel("out_1", 5, 7)) ?? "", "more than 10 per day");
+  assertStringIncludes(refusalOf(await cancel("out_1", 5, 7)) ?? "", "more than 10");
+  desk.now += DAY_MS + 3_600_000;
+  txidOf(await cancel("out_3", 7, 1));
+});
+
+Deno.test("what payouts and coin for addresses have used up of their caps leaves cancels what they need, and cancels leave it to them", async () => {
+  const spending = new SpendingLimits({
+    "USDT/ETH": { perDay: amount("10") },
+    "native/ETH": { perDay: amount("10") },
+  });
+  const { intents, ask } = open(NUMBERED, { spending });
+  intents.set("out_1", {}).set("out_2", { nonce: 7 });
+  intents.set("out_gas", {
+    kind: "gas",
+    currency: "native",
+    destination: "own-1",
+    destinationIndex: 1,
+  });
+  txidOf(await ask(["out_1"], 5));
+  txidOf(await ask(["out_gas"], 6));
+  assertStringIncludes(refusalOf(await ask(["out_2"], 7)) ?? "", "over-limit");
+  txidOf(await ask(["out_2"], 7, { purpose: "cancel", fee: 10 }));
+  assertEquals(spending.sums(START), {
+    "USDT/ETH": "10",
+    "native/ETH": "10",
+    "cancels/ETH": "10",
+  });
+});
+
+Deno.test("what is judged without a nonce is judged with all that was before it in the batch, so that all that passes can be signed", async () => {
+  const { intents, signer, ask } = open(NUMBERED);
+  const ids = Array.from({ length: 12 }, (_, n) => `out_${n}`);
+  for (const id of ids) intents.set(id, { amount: amount(id === "out_2" ? "70" : "20") });
+  const envelope = {
+    network: "ETH",
+    fields: {},
+    diesAfter: null,
+    nonce: null,
+    expiresAt: null,
+  } as const;
+  const answers = await signer.sign(
+    ids.map((id) => ({ outgoingIds: [id], envelope, purpose: "pay" })),
+  );
+  const words = answers.map((answer) => "refused" in answer ? answer.refused : "signed");
+  const passed = ids.filter((_, place) => words[place] === "bad-envelope");
+  assertEquals(passed, ["out_0", "out_1", "out_3", "out_4", "out_5"]);
+  assertEquals(new Set(words), new Set(["bad-envelope", "over-limit"]));
+  for (const [nonce, id] of passed.entries()) txidOf(await ask([id], nonce));
+  // nothing was counted for having been judged
+  assertStringIncludes(refusalOf(await ask(["out_6"], 6)) ?? "", "more than 100 per day");
 });
 
 Deno.test("the same terms are answered with the same transaction, so that a lost answer costs nothing", async () => {

@@ -28,6 +28,9 @@ import {
 import { creationData, delegateOf, DEPLOYER, sweepData } from "./sweep_delegate.ts";
 import { type Authorization, signTransaction } from "./transfer_transaction.ts";
 
+/** So many transfers of nothing may be signed in a day at the dearest, some hundreds at ordinary prices. */
+const DEAREST_CANCELS = 50n;
+
 /** Bounds of a builder. */
 export interface EvmTransferBuilderOptions {
   readonly network: Network;
@@ -155,6 +158,7 @@ export function createEvmTransferBuilder(options: EvmTransferBuilderOptions): Tr
         const { gas, maxFeePerGas } = envelopeFieldsSchema.parse(fields);
         return weiAmount(BigInt(gas) * maxFeePerGas);
       },
+      cancelsPerDay: weiAmount(DEAREST_CANCELS * mostWei),
       signedBy: (bytes) => {
         try {
           return signedBy(bytes, chainId);

@@ -30,6 +30,7 @@ export function countingSigner(sql: Sql, network: Network, limits: Limits = {}) 
       cancelFault: () => null,
       cancel: (envelope) => bytesOf(envelope, []),
       mostOf: ({ fields }) => amountOf(String(fields.price)),
+      cancelsPerDay: amountOf("10000"),
       signedBy: (bytes) => {
         const { txid, nonce } = JSON.parse(bytes);
         return { txid, nonce, sender: "hot-wallet" };

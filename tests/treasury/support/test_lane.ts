@@ -5,7 +5,10 @@ import { UnprovenHands } from "../../../actors/treasury/prove_hands.ts";
 import { signQueued } from "../../../actors/treasury/sign_queued.ts";
 import { CurrencyHolds } from "../../../actors/treasury/waits.ts";
 import { recordBlocks } from "../../../actors/watcher/record_blocks.ts";
+import type { Limits } from "../../../chains/signer/signing_rules.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
+import { promiseNonces } from "../../../ledger/lanes/promise_nonces.ts";
+import { takeTurn } from "../../../ledger/lanes/take_turn.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { moveCursor, readCursor } from "../../../ledger/watcher/cursor.ts";
@@ -19,8 +22,8 @@ export const LANE_NETWORK: Network = "ETH";
 /** See {@linkcode openLane}. */
 export type TestLane = Awaited<ReturnType<typeof openLane>>;
 
-/** Opens a lane of a network whose chain counts nonces. */
-export async function openLane(sql: Sql) {
+/** Opens a lane of a network whose chain counts nonces. @param limits the signer's caps */
+export async function openLane(sql: Sql, limits: Limits = {}) {
   const chain = new CountingChain(LANE_NETWORK, 7, () => 0.9, Date.now());
   chain.isCalm = true;
   const { port } = chain;
@@ -30,7 +33,7 @@ export async function openLane(sql: Sql) {
     INSERT INTO hub.wallet (network, wallet_id, hot_wallet, fingerprint)
     VALUES (${LANE_NETWORK}, 'wal_test', 'hot-wallet', ${"0".repeat(64)})`;
   const merchantId = await addMerchant(sql);
-  const signer = countingSigner(sql, LANE_NETWORK);
+  const signer = countingSigner(sql, LANE_NETWORK, limits);
   const send = async (bytes: readonly string[]) => {
     for (const one of bytes) await port.broadcast({ txid: "", bytes: one, expiresAt: null });
   };
@@ -67,13 +70,21 @@ export async function openLane(sql: Sql) {
     /** Looks at the signatures of what was read. */
     prove,
     /** A payout that waits. */
-    async addPayout(id: string) {
+    async addPayout(id: string, amount = "5") {
       const to = `customer-${id}`;
-      chain.intended.set(id, { from: "hot-wallet", to, amount: amountOf("5"), reverts: false });
+      chain.intended.set(id, { from: "hot-wallet", to, amount: amountOf(amount), reverts: false });
       await sql`
         INSERT INTO book.outgoing
           (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
-        VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, ${LANE_NETWORK}, 'USDT', 5, ${to}, 'queued', now(), now())`;
+        VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, ${LANE_NETWORK}, 'USDT', ${amount}, ${to}, 'queued', now(), now())`;
+    },
+    /** Promises the next nonce to a payout; nothing is signed with it. */
+    async promise(id: string) {
+      const held = await takeTurn(sql, LANE_NETWORK, "node", 60_000);
+      if (held === null) throw new Error("Cannot promise as another node has the turn");
+      const wanted = [{ place: 0, outgoingId: id, merchantId, first: null }];
+      const promised = await promiseNonces(sql, LANE_NETWORK, wanted, held);
+      if (promised?.length !== 1) throw new Error(`Cannot promise a nonce to ${id}`);
     },
     /** A turn of the treasury. @returns how many transactions it has signed for the first time */
     async turn() {
