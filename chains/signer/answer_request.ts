@@ -5,29 +5,11 @@
  */
 
 import type { Envelope, SignedTransaction } from "../chain.ts";
-import type {
-  Intent,
-  SignAnswer,
-  SigningKey,
-  SignRequest,
-  TransferBuilder,
-  UsedNonce,
-} from "../signer.ts";
-import type { KeySource } from "../wallet/unlock_wallet.ts";
-import type { PinnedNonces } from "./pinned_nonces.ts";
-import type { SignedMemory } from "./signed_memory.ts";
-import {
-  type ColdAddresses,
-  destinationFault,
-  type SpendingLimits,
-  type Sums,
-} from "./signing_rules.ts";
-import {
-  committed,
-  type CommittedIntent,
-  type SignatureEnd,
-  type StoredSignature,
-} from "./stored_signature.ts";
+import type { Intent, SignAnswer, SigningKey, SignRequest, TransferBuilder } from "../signer.ts";
+import { type Batch, type Desk, type Fault, refuse, type Work } from "./desk.ts";
+import { judgeNew, signNumbered } from "./numbered_requests.ts";
+import { destinationFault } from "./signing_rules.ts";
+import { committed } from "./stored_signature.ts";
 
 /** Salts tried until a transaction id is new; the second one practically always is. */
 const SALTS = 8;
@@ -37,54 +19,6 @@ const SALTS = 8;
  * the expiry is older than this.
  */
 const SETTLING_MS = 30_000;
-
-/** State that all requests of one signer share. */
-export interface Desk {
-  readonly keys: KeySource;
-  readonly builderOf: ReadonlyMap<string, TransferBuilder>;
-  readonly coldAddresses: ColdAddresses;
-  readonly spending: SpendingLimits;
-  readonly memory: SignedMemory;
-  readonly nonces: PinnedNonces;
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number;
-  /** A clock that cannot be set while the signer lives. */
-  readonly steady: () => number;
-  /** True if something was signed away that is not durably counted yet. */
-  hasUncounted: boolean;
-  /** Signatures that are not durable yet. */
-  unpersisted: StoredSignature[];
-}
-
-type Refused = Extract<SignAnswer, { readonly refused: string }>;
-type Fault = { readonly refused: Refused["refused"]; readonly reason: string };
-
-/** A refusal with its message. */
-export function refuse(
-  { outgoingIds }: Pick<SignRequest, "outgoingIds">,
-  refused: Refused["refused"],
-  reason: string,
-): Refused {
-  return { outgoingIds, refused, message: `Cannot sign ${outgoingIds.join(", ")} as ${reason}` };
-}
-
-/** State of one batch of requests. */
-export interface Batch {
-  /** Rows that were read for it, by their ids. */
-  readonly intents: ReadonlyMap<string, Intent>;
-  /** Nonces that are used, of those that the signer gave to these intents before; by {@linkcode nonceKey}. */
-  readonly used: ReadonlyMap<string, UsedNonce>;
-  /** Sums of what was judged in it and may be signed, all of it together: none is counted in the day's sums yet. */
-  readonly judged: Sums;
-}
-
-/** A request that nothing is wrong with so far. */
-interface Work {
-  readonly request: SignRequest;
-  readonly intents: readonly [Intent, ...Intent[]];
-  readonly builder: TransferBuilder;
-  readonly keyOf: (wallet: "hot" | number) => SigningKey;
-}
 
 /** Answers one request whose intents were read. */
 export function answerRequest(desk: Desk, request: SignRequest, batch: Batch): SignAnswer {
@@ -126,16 +60,14 @@ export function answerRequest(desk: Desk, request: SignRequest, batch: Batch): S
     }
   }
   // asked without a nonce, so that none is promised to what is refused for reasons of its own: it is judged, and never signed
-  if (builder.ends.by === "nonce" && envelope.nonce === null && request.purpose === "pay") {
-    const limitFault = desk.spending.fault(work.intents, desk.steady(), batch.judged);
-    if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
-    batch.judged.add(work.intents);
+  const { ends } = builder;
+  if (ends.by === "nonce" && envelope.nonce === null && request.purpose === "pay") {
+    const newFault = judgeNew(desk, work, ends, batch);
+    if (newFault !== null) return refuse(request, newFault.refused, newFault.reason);
   }
   const envelopeFault = endFault(builder, envelope) ?? builder.envelopeFault(envelope, desk.now());
   if (envelopeFault !== null) return refuse(request, "bad-envelope", envelopeFault);
-  return builder.ends.by === "nonce"
-    ? signNumbered(desk, work, batch.used)
-    : signExpiring(desk, work);
+  return ends.by === "nonce" ? signNumbered(desk, work, ends, batch) : signExpiring(desk, work);
 }
 
 /**
@@ -260,65 +192,4 @@ function signFresh(desk: Desk, { request, intents, builder, keyOf }: Work): Sign
     if (!desk.memory.hasTxid(signed.txid)) return signed;
   }
   throw new Error(`Cannot sign as ${SALTS} salts gave known transactions: ${name}`);
-}
-
-/** Signs what a nonce ends: any number of transactions of the same intents, all with the nonce that they got first. */
-function signNumbered(desk: Desk, work: Work, used: Batch["used"]): SignAnswer {
-  const { request, intents, builder, keyOf } = work;
-  const { envelope: { network, nonce }, envelope, purpose } = request;
-  const { ends } = builder;
-  const { payer } = intents[0];
-  if (ends.by !== "nonce" || nonce === null) {
-    return refuse(request, "bad-envelope", "its envelope has no nonce");
-  }
-  const steady = desk.steady();
-  const commitments = intents.map(committed);
-  const place = { network, payer, nonce };
-  if (!desk.nonces.makeRoom(place)) {
-    return refuse(request, "over-limit", "too many nonces are remembered");
-  }
-  if (purpose === "cancel") {
-    const fault = ends.cancelFault(envelope);
-    if (fault !== null) return refuse(request, "bad-envelope", fault);
-    // it moves nothing, and what it burns is the hot wallet's coin all the same
-    const most = ends.mostOf(envelope);
-    const added = desk.nonces.addedCost(place, most);
-    const limitFault = desk.spending.cancelFault(network, added, ends.cancelsPerDay, steady);
-    if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
-    const signed = ends.cancel(envelope, keyOf(payer));
-    if (desk.spending.countCancel(network, added, steady)) desk.hasUncounted = true;
-    const end = { by: "nonce", payer, nonce, purpose } as const;
-    const answer = keep(desk, request, commitments, end, signed);
-    desk.nonces.countCancel(place, most);
-    return answer;
-  }
-  const use = {
-    used,
-    signedBy: (bytes: string) => ends.signedBy(bytes),
-    payerAddress: keyOf(payer).address,
-  };
-  const verdict = desk.nonces.judge(intents, commitments, place, use);
-  if (typeof verdict === "object") return refuse(request, "wrong-nonce", verdict.fault);
-  // a replacement pays what its nonce was counted for
-  if (verdict === "first") {
-    const limitFault = desk.spending.fault(intents, steady);
-    if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
-  }
-  const signed = builder.sign(intents, envelope, keyOf, "");
-  if (verdict === "first" && desk.spending.count(intents, steady)) desk.hasUncounted = true;
-  return keep(desk, request, commitments, { by: "nonce", payer, nonce, purpose }, signed);
-}
-
-/** Remembers a signature that a nonce ends. */
-function keep(
-  desk: Desk,
-  { envelope: { network }, outgoingIds }: SignRequest,
-  intents: readonly CommittedIntent[],
-  end: Extract<SignatureEnd, { readonly by: "nonce" }>,
-  signed: SignedTransaction,
-): SignAnswer {
-  const entry = { network, intents, end, signed };
-  desk.nonces.remember(entry);
-  desk.unpersisted.push(entry);
-  return { outgoingIds, signed };
 }

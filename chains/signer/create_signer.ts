@@ -16,7 +16,8 @@ import {
   type UsedNonce,
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
-import { answerRequest, type Desk, refuse } from "./answer_request.ts";
+import { answerRequest } from "./answer_request.ts";
+import { type Desk, refuse } from "./desk.ts";
 import { nonceKey, PinnedNonces } from "./pinned_nonces.ts";
 import { SignedMemory } from "./signed_memory.ts";
 import { type ColdAddresses, type SpendingLimits, type SpentHours, Sums } from "./signing_rules.ts";
@@ -113,8 +114,11 @@ async function readUsed(
 ): Promise<ReadonlyMap<string, UsedNonce>> {
   const places = requests.flatMap(({ outgoingIds, purpose, envelope: { network, nonce } }) => {
     const [first] = outgoingIds.flatMap((id) => intents.get(id) ?? []);
-    if (first === undefined || nonce === null || purpose === "cancel") return [];
-    return nonces.others(outgoingIds, { network, payer: first.payer, nonce });
+    if (first === undefined || purpose === "cancel") return [];
+    return nonces.others(
+      outgoingIds,
+      nonce === null ? null : { network, payer: first.payer, nonce },
+    );
   });
   if (places.length === 0) return new Map();
   const used = await source.readUsed(places);
@@ -163,7 +167,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
       // a write may have taken long: what was read before it may no longer be so
       return await sign(requests);
     }
-    const batch = { intents, used, judged: new Sums() };
+    const batch = { intents, used, judged: { sums: new Sums(), nonces: 0 } };
     const answers = requests.map((request) => answerRequest(desk, request, batch));
     desk.memory.sweep();
     await persist();

@@ -93,6 +93,14 @@ export class PinnedNonces {
     return false;
   }
 
+  /** True where there is room for so many new nonces, see {@linkcode makeRoom}. */
+  hasRoom(count: number): boolean {
+    const free = this.#most - this.#pins.size;
+    if (free >= count) return true;
+    const ended = [...this.#pins.values()].filter(({ endedAt }) => endedAt !== null);
+    return free + ended.length >= count;
+  }
+
   /** True while a nonce is remembered. */
   has(key: string): boolean {
     return this.#pins.has(key);
@@ -108,9 +116,9 @@ export class PinnedNonces {
     return this.#ofIntent.has(outgoingId);
   }
 
-  /** Nonces that intents were given and that are not the one that they are to have now. */
-  others(outgoingIds: readonly string[], place: NoncePlace): readonly NoncePlace[] {
-    const key = nonceKey(place);
+  /** Nonces that intents were given and that are not the one that they are to have now; null: they are to have a new one. */
+  others(outgoingIds: readonly string[], place: NoncePlace | null): readonly NoncePlace[] {
+    const key = place === null ? null : nonceKey(place);
     const others = outgoingIds.flatMap((id) => this.#ofIntent.get(id) ?? [])
       .filter((pin) => pin.key !== key);
     return [...new Set(others)].map((pin) => pin.place);
@@ -148,21 +156,30 @@ export class PinnedNonces {
       return { fault: `nonce ${place.nonce} was given to other intents, or with other details` };
     }
     let isFirst = false;
-    for (const { outgoingId, usedNonces } of intents) {
-      const own = this.#ofIntent.get(outgoingId);
-      if (own === undefined) isFirst = true;
-      if (own === undefined || own.key === key) continue;
-      // only a transaction that was signed here can have taken it, or one of another hand that shows its signature: what
-      // the database says alone is not enough
-      const { nonce } = own.place;
-      const hasFailed = usedNonces.some((one) =>
-        one.nonce === nonce && own.signatures.has(one.txid)
-      );
-      const fault = hasFailed ? null : useFault(own, use);
-      if (fault !== null) return { fault: `${outgoingId} has nonce ${nonce}, which ${fault}` };
+    for (const intent of intents) {
+      const own = this.#ofIntent.get(intent.outgoingId);
+      if (own?.key === key) continue;
+      const fault = this.pinFault(intent, use);
+      if (fault !== null) return { fault };
       isFirst = true;
     }
     return isFirst ? "first" : "replacement";
+  }
+
+  /**
+   * Finds the reason for which an intent may have no other nonce than the one that it was given.
+   *
+   * @returns `null` where it was given none, or where something else than a payment of it has used that
+   */
+  pinFault({ outgoingId, usedNonces }: Intent, use: UseOfNonces): string | null {
+    const own = this.#ofIntent.get(outgoingId);
+    if (own === undefined) return null;
+    // only a transaction that was signed here can have taken it, or one of another hand that shows its signature: what
+    // the database says alone is not enough
+    const { nonce } = own.place;
+    const hasFailed = usedNonces.some((one) => one.nonce === nonce && own.signatures.has(one.txid));
+    const fault = hasFailed ? null : useFault(own, use);
+    return fault === null ? null : `${outgoingId} has nonce ${nonce}, which ${fault}`;
   }
 
   /** Cost that a cancel of a nonce adds to what was counted for its earlier ones, of which one lands at most. */

@@ -5,135 +5,25 @@
  */
 
 import { assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import type { Envelope } from "../../chains/chain.ts";
-import type { Ending, Intent, SignAnswer, SignRequest, UsedNonce } from "../../chains/signer.ts";
-import { createSigner, type SignerOptions } from "../../chains/signer/create_signer.ts";
+import type { SignerOptions } from "../../chains/signer/create_signer.ts";
 import { PinnedNonces } from "../../chains/signer/pinned_nonces.ts";
 import { openSignedJournal } from "../../chains/signer/signed_journal.ts";
 import { SpendingLimits } from "../../chains/signer/signing_rules.ts";
 import { amount } from "../support/books.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { refusalOf } from "./support/desk.ts";
+import {
+  BY_HEIGHT,
+  DAY_MS,
+  NUMBERED,
+  open,
+  PAYOUT,
+  START,
+  SWEEP,
+  txidOf,
+} from "./support/numbered_desk.ts";
 
 const test = testNeeding({ read: true, write: true });
-
-const DAY_MS = 24 * 3_600_000;
-const START = 1_750_000_000_000;
-
-const PAYOUT: Omit<Intent, "outgoingId"> = {
-  kind: "payout",
-  network: "ETH",
-  currency: "USDT",
-  amount: amount("10"),
-  destination: "stranger",
-  destinationIndex: null,
-  isDestinationClosed: false,
-  wallet: "hot",
-  payer: "hot",
-  status: "queued",
-  nonce: null,
-  usedNonces: [],
-};
-const SWEEP: Omit<Intent, "outgoingId"> = {
-  ...PAYOUT,
-  kind: "sweep",
-  wallet: 1,
-  destination: "own-hot",
-};
-
-const NUMBERED: Ending = {
-  by: "nonce",
-  cancelFault: ({ fields }) =>
-    fields.gas === undefined ? null : "it is none of a transfer of nothing",
-  mostOf: ({ fields }) => amount(String(fields.fee)),
-  cancelsPerDay: amount("10"),
-  // paper bytes name what real ones prove
-  signedBy: (bytes) => bytes === "" ? null : JSON.parse(bytes),
-  cancel: ({ nonce, fields }, { address }) => ({
-    txid: `cancel of ${address} ${nonce} at ${fields.fee}`,
-    bytes: "{}",
-    expiresAt: null,
-  }),
-};
-const BY_HEIGHT: Ending = { by: "height", settlesMs: 150_000 };
-
-/** A signer on paper, its clock and what the database says of intents. */
-function open(ends: Ending, parts: Partial<SignerOptions> = {}) {
-  const intents = new Map<string, Partial<Intent>>();
-  /** Nonces that the database tells to be used. */
-  const used: UsedNonce[] = [];
-  const desk = { now: START, reads: 0 };
-  const spending = new SpendingLimits({
-    "USDT/ETH": { perDay: amount("100") },
-    "native/ETH": { perTransaction: amount("1"), perDay: amount("10") },
-  });
-  const signer = createSigner({
-    keys: {
-      walletId: "wal_1",
-      key: (_, wallet) => ({ address: `own-${wallet}`, privateKey: new Uint8Array(32) }),
-      address: (_, wallet) => `own-${wallet}`,
-      lock: () => {},
-    },
-    intents: {
-      read: (ids) => {
-        desk.reads++;
-        return Promise.resolve(ids.flatMap((outgoingId) => {
-          const changes = intents.get(outgoingId);
-          return changes === undefined ? [] : [{ ...PAYOUT, ...changes, outgoingId }];
-        }));
-      },
-      readUsed: (places) =>
-        Promise.resolve(
-          used.filter((one) =>
-            places.some(({ payer, nonce }) => payer === one.payer && nonce === one.nonce)
-          ),
-        ),
-    },
-    builders: [{
-      network: "ETH",
-      ends,
-      envelopeFault: () => null,
-      intentFault: () => null,
-      sign: (carried, { nonce, fields, expiresAt }, _, salt) => ({
-        txid: `${carried.map(({ outgoingId }) => outgoingId)} ${nonce} at ${fields.fee} ${salt}`,
-        bytes: "{}",
-        expiresAt,
-      }),
-    }],
-    spending,
-    now: () => desk.now,
-    ...parts,
-  });
-  const ask = async (
-    ids: readonly string[],
-    nonce: number | null,
-    changes: Partial<SignRequest> & { readonly fee?: number; readonly gas?: number } = {},
-  ): Promise<SignAnswer | undefined> => {
-    const { fee = 1, gas, ...request } = changes;
-    const end = nonce === null ? desk.now + 60_000 : null;
-    const envelope: Envelope = {
-      network: "ETH",
-      fields: { fee, ...(gas === undefined ? {} : { gas }) },
-      diesAfter: end,
-      nonce,
-      expiresAt: end,
-    };
-    const [answer] = await signer.sign([{
-      outgoingIds: ids,
-      purpose: "pay",
-      envelope,
-      ...request,
-    }]);
-    return answer;
-  };
-  return { intents, used, desk, spending, signer, ask };
-}
-
-/** The transaction id of an answer. */
-function txidOf(answer: SignAnswer | undefined): string {
-  if (answer !== undefined && "signed" in answer) return answer.signed.txid;
-  throw new Error(`The signer refused: ${refusalOf(answer)}`);
-}
 
 for (
   const [what, changes, refused] of [
@@ -347,29 +237,6 @@ Deno.test("what payouts and coin for addresses have used up of their caps leaves
     "native/ETH": "10",
     "cancels/ETH": "10",
   });
-});
-
-Deno.test("what is judged without a nonce is judged with all that was before it in the batch, so that all that passes can be signed", async () => {
-  const { intents, signer, ask } = open(NUMBERED);
-  const ids = Array.from({ length: 12 }, (_, n) => `out_${n}`);
-  for (const id of ids) intents.set(id, { amount: amount(id === "out_2" ? "70" : "20") });
-  const envelope = {
-    network: "ETH",
-    fields: {},
-    diesAfter: null,
-    nonce: null,
-    expiresAt: null,
-  } as const;
-  const answers = await signer.sign(
-    ids.map((id) => ({ outgoingIds: [id], envelope, purpose: "pay" })),
-  );
-  const words = answers.map((answer) => "refused" in answer ? answer.refused : "signed");
-  const passed = ids.filter((_, place) => words[place] === "bad-envelope");
-  assertEquals(passed, ["out_0", "out_1", "out_3", "out_4", "out_5"]);
-  assertEquals(new Set(words), new Set(["bad-envelope", "over-limit"]));
-  for (const [nonce, id] of passed.entries()) txidOf(await ask([id], nonce));
-  // nothing was counted for having been judged
-  assertStringIncludes(refusalOf(await ask(["out_6"], 6)) ?? "", "more than 100 per day");
 });
 
 Deno.test("the same terms are answered with the same transaction, so that a lost answer costs nothing", async () => {
