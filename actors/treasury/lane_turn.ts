@@ -115,20 +115,38 @@ export function laneTurn(view: LaneView): LaneTurn {
     const attempts = nonce.attempts.filter(({ txid }) => view.isDue(txid));
     return replaced.has(nonce) || attempts.length === 0 ? [] : [{ do: "send", attempts }];
   });
-  const room = Math.max(0, view.mostUnseen - unseen.length - unsigned.length);
+  const room = roomBehind(view, unseen.length, unsigned);
   return { steps: [...first, ...replacements, ...sends], room, waits };
+}
+
+/**
+ * Nonces that may be promised besides. Those whose transfers the signer refuses wait without a fee as long as nothing
+ * stands behind them: where they have taken up a lane altogether, one more is promised, for which they are filled.
+ */
+function roomBehind(
+  { mostUnseen }: LaneView,
+  unseen: number,
+  unsigned: readonly OpenNonce[],
+): number {
+  const room = Math.max(0, mostUnseen - unseen - unsigned.length);
+  const isTakenUp = unseen === 0 && unsigned.length === mostUnseen &&
+    unsigned.every(({ isRefused }) => isRefused);
+  return isTakenUp ? 1 : room;
 }
 
 /** Steps of nonces that nothing is signed with: what is to be filled before what is to be signed. */
 function unsignedSteps(
-  { open, suspendedMs }: LaneView,
+  { open, suspendedMs, mostUnseen }: LaneView,
   unsigned: readonly OpenNonce[],
   ask: LaneAsk,
   waits: Map<number, string>,
 ): readonly LaneStep[] {
-  // what has a signature, or gets one now, must not stand behind one that gets none
-  const last = open.findLast((nonce) => nonce.attempts.length > 0 || isSignable(nonce))?.nonce ??
-    -1;
+  // what has a signature, or gets one now, must not stand behind one that gets none; nor must what was promised as nothing
+  // else had room, whether or not it is refused as well by now
+  const extra = unsigned[mostUnseen];
+  const last =
+    open.findLast((nonce) => nonce.attempts.length > 0 || isSignable(nonce) || nonce === extra)
+      ?.nonce ?? -1;
   const steps: LaneStep[] = [];
   for (const nonce of unsigned) {
     const next = unsignedStep(nonce, nonce.nonce < last, ask, suspendedMs);

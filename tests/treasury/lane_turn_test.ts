@@ -167,6 +167,31 @@ const TABLE: readonly {
     room: 10,
   },
   {
+    rule: "a lane that the signer's refusals have taken up has room for one more",
+    open: [open(7, { isRefused: true }), open(8, { isRefused: true })],
+    view: { mostUnseen: 2 },
+    steps: ["sign 7", "sign 8"],
+    room: 1,
+  },
+  {
+    rule:
+      "what the signer refused is filled once one more stands behind it, signed or refused as well",
+    open: [7, 8, 9].map((nonce) => open(nonce, { isRefused: true })),
+    view: { mostUnseen: 2 },
+    steps: ["fill 7", "fill 8", "sign 9"],
+    room: 0,
+  },
+  {
+    rule: "a lane that is taken up by what comes to its end has no room for more",
+    open: [
+      open(7, { attempts: [attempt(10, { ageMs: 0 })] }),
+      open(8, { isRefused: true }),
+    ],
+    view: { mostUnseen: 2, isDue: () => false },
+    steps: ["sign 8"],
+    room: 0,
+  },
+  {
     rule: "where nothing may be signed, what is signed is sent again all the same",
     open: [open(7), open(8, { attempts: [attempt(10)] })],
     view: { ask: null },

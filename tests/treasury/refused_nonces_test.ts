@@ -1,7 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { openLane } from "./support/test_lane.ts";
+import { LANE_NETWORK, openLane } from "./support/test_lane.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -24,4 +25,34 @@ test("a payout that the signer knows to have another nonce is promised no new on
   assertEquals((await lane.states())[0], "o1 queued null");
   const [row] = await sql<{ reason: string }[]>`SELECT reason FROM book.outgoing WHERE id = 'o1'`;
   assertStringIncludes(row?.reason ?? "", "wrong-nonce");
+});
+
+test("a lane of nothing but refused nonces burns no coin while nothing new comes, and goes on once something does", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql, { [`USDT/${LANE_NETWORK}`]: { perDay: amountOf("3") } });
+  // the lane is opened by it
+  await lane.turn();
+  const refused = ["o1", "o2", "o3", "o4", "o5", "o6"];
+  for (const id of refused) {
+    await lane.addPayout(id);
+    await lane.promise(id);
+  }
+  for (let turn = 0; turn < 3; turn++) {
+    await lane.turn();
+    await lane.settle();
+  }
+  const attempts = await sql`SELECT FROM book.attempt`;
+  assertEquals([attempts.count, lane.lanes.room("hot")], [0, 1]);
+  await lane.addPayout("o7", "1");
+  assertEquals(await lane.turn(), 1);
+  for (let turn = 0; turn < 2; turn++) {
+    await lane.turn();
+    await lane.settle();
+  }
+  assertEquals(
+    await lane.states(),
+    [...refused.map((id) => `${id} queued null`), "o7 final 13"],
+  );
+  assertEquals(lane.chain.solid.map(({ pays }) => pays.join()), ["", "", "", "", "", "", "o7"]);
 });
