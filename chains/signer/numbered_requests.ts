@@ -4,17 +4,16 @@
  * @module
  */
 
-import type { SignedTransaction } from "../chain.ts";
 import type { Ending, SignAnswer, SignRequest } from "../signer.ts";
 import { type Batch, type Desk, type Fault, refuse, type Work } from "./desk.ts";
-import type { UseOfNonces } from "./pinned_nonces.ts";
-import { committed, type CommittedIntent, type SignatureEnd } from "./stored_signature.ts";
+import type { NonceSignature, UseOfNonces } from "./pinned_nonces.ts";
+import { committed } from "./stored_signature.ts";
 
 type ByNonce = Extract<Ending, { readonly by: "nonce" }>;
 
 const TOO_MANY_NONCES: Fault = {
   refused: "over-limit",
-  reason: "too many nonces are remembered",
+  reason: "too many nonces, or too long transactions of them, are remembered",
 };
 
 /**
@@ -52,7 +51,7 @@ function useOf(
 /** Signs what a nonce ends: any number of transactions of the same intents, all with the nonce that they got first. */
 export function signNumbered(desk: Desk, work: Work, ends: ByNonce, batch: Batch): SignAnswer {
   const { request, intents, builder, keyOf } = work;
-  const { envelope: { network, nonce }, envelope, purpose } = request;
+  const { envelope: { network, nonce }, envelope, outgoingIds, purpose } = request;
   const { payer } = intents[0];
   if (nonce === null) {
     return refuse(request, "bad-envelope", "its envelope has no nonce");
@@ -60,9 +59,7 @@ export function signNumbered(desk: Desk, work: Work, ends: ByNonce, batch: Batch
   const steady = desk.steady();
   const commitments = intents.map(committed);
   const place = { network, payer, nonce };
-  if (!desk.nonces.makeRoom(place)) {
-    return refuse(request, TOO_MANY_NONCES.refused, TOO_MANY_NONCES.reason);
-  }
+  const end = { by: "nonce", payer, nonce, purpose } as const;
   if (purpose === "cancel") {
     const fault = ends.cancelFault(envelope);
     if (fault !== null) return refuse(request, "bad-envelope", fault);
@@ -72,11 +69,12 @@ export function signNumbered(desk: Desk, work: Work, ends: ByNonce, batch: Batch
     const limitFault = desk.spending.cancelFault(network, added, ends.cancelsPerDay, steady);
     if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
     const signed = ends.cancel(envelope, keyOf(payer));
+    const entry: NonceSignature = { network, intents: commitments, end, signed };
+    if (!desk.nonces.makeRoom(entry)) return refuseFull(request);
     if (desk.spending.countCancel(network, added, steady)) desk.hasUncounted = true;
-    const end = { by: "nonce", payer, nonce, purpose } as const;
-    const answer = keep(desk, request, commitments, end, signed);
+    keep(desk, entry);
     desk.nonces.countCancel(place, most);
-    return answer;
+    return { outgoingIds, signed };
   }
   const use = useOf(work, ends, batch);
   const verdict = desk.nonces.judge(intents, commitments, place, use);
@@ -87,20 +85,19 @@ export function signNumbered(desk: Desk, work: Work, ends: ByNonce, batch: Batch
     if (limitFault !== null) return refuse(request, "over-limit", `it is ${limitFault}`);
   }
   const signed = builder.sign(intents, envelope, keyOf, "");
+  const entry: NonceSignature = { network, intents: commitments, end, signed };
+  if (!desk.nonces.makeRoom(entry)) return refuseFull(request);
   if (verdict === "first" && desk.spending.count(intents, steady)) desk.hasUncounted = true;
-  return keep(desk, request, commitments, { by: "nonce", payer, nonce, purpose }, signed);
+  keep(desk, entry);
+  return { outgoingIds, signed };
+}
+
+function refuseFull(request: SignRequest): SignAnswer {
+  return refuse(request, TOO_MANY_NONCES.refused, TOO_MANY_NONCES.reason);
 }
 
 /** Remembers a signature that a nonce ends. */
-function keep(
-  desk: Desk,
-  { envelope: { network }, outgoingIds }: SignRequest,
-  intents: readonly CommittedIntent[],
-  end: Extract<SignatureEnd, { readonly by: "nonce" }>,
-  signed: SignedTransaction,
-): SignAnswer {
-  const entry = { network, intents, end, signed };
+function keep(desk: Desk, entry: NonceSignature): void {
   desk.nonces.remember(entry);
   desk.unpersisted.push(entry);
-  return { outgoingIds, signed };
 }

@@ -17,9 +17,13 @@ import {
 
 /** Time for which a nonce is remembered after its intents have ended: a database that is restored may not know it. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** Nonces that are remembered at a time, some 50 MB; those whose intents have ended make room, oldest first. */
+/** Nonces that are remembered at a time; those whose intents have ended make room, oldest first. */
 const MOST = 100_000;
-/** Pause between two questions for intents that have ended, milliseconds, and the new nonces that end it early. */
+/** Characters of all that is remembered, some 64 MB: so many payouts, or a tenth of it in sweeps that share transactions. */
+const MOST_CHARACTERS = 64 * 2 ** 20;
+/** Characters that are there for a new nonce, so that it can be replaced, and filled: some six of a shared sweep. */
+const ROOM_OF_NONCE = 65_536;
+/** Pause between two questions for intents that have ended, milliseconds, and the intents of new nonces that end it early. */
 const ASK_MS = 3_600_000;
 const ASK_STEP = 500;
 /** The most intents of one question. */
@@ -35,6 +39,8 @@ interface Pin {
   readonly intents: readonly CommittedIntent[];
   /** Its signatures by their transactions' ids, oldest first. */
   readonly signatures: Map<string, NonceSignature>;
+  /** See {@linkcode charactersOf}. */
+  characters: number;
   /** The most that the dearest of its cancels may cost, as far as it was counted by this run. */
   cancelCost: Amount;
   /** Time at which its intents were found to have ended, by the signer's clock; null: they have not. */
@@ -51,9 +57,29 @@ export interface UseOfNonces {
   readonly payerAddress: string;
 }
 
+/** Bounds of what is remembered. */
+interface PinBounds {
+  /** Nonces at a time. */
+  readonly most: number;
+  /** Characters of all their signatures. */
+  readonly characters: number;
+}
+
+/** Size of a signature as it is kept. */
+function charactersOf({ intents, signed: { txid, bytes } }: NonceSignature): number {
+  return intents.reduce(
+    (sum, { outgoingId, details }) => sum + outgoingId.length + details.length,
+    txid.length + bytes.length,
+  );
+}
+
 /** Names the nonce of a sender. */
 export function nonceKey({ network, payer, nonce }: NoncePlace): string {
   return `${network}/${payer}/${nonce}`;
+}
+
+function keyOf({ network, end: { payer, nonce } }: NonceSignature): string {
+  return nonceKey({ network, payer, nonce });
 }
 
 /** Nonces by their place and by the intents that they were given to. */
@@ -62,43 +88,55 @@ export class PinnedNonces {
   readonly #pins = new Map<string, Pin>();
   /** The nonce with which each intent was last signed to be paid. */
   readonly #ofIntent = new Map<string, Pin>();
-  readonly #most: number;
+  readonly #bounds: PinBounds;
+  #characters = 0;
   #asksAt = -Infinity;
   #newSince = 0;
   /** Those that a question has begun with come last in the next one. */
   #askedLast = new Set<string>();
 
-  /**
-   * @param kept of an earlier run, oldest first
-   * @param most nonces that are remembered at a time
-   */
-  constructor(kept: readonly NonceSignature[] = [], most: number = MOST) {
-    this.#most = most;
+  /** @param kept of an earlier run, oldest first */
+  constructor(
+    kept: readonly NonceSignature[] = [],
+    { most = MOST, characters = MOST_CHARACTERS }: Partial<PinBounds> = {},
+  ) {
+    this.#bounds = { most, characters };
     for (const signature of kept) this.remember(signature);
   }
 
   /**
-   * Makes room for a nonce where it is a new one and there is none left: the oldest one is forgotten whose intents have
-   * ended.
+   * Makes room for a signature that is not remembered where there is none left: the oldest nonces are forgotten whose
+   * intents have ended.
    *
-   * @returns false where there is none of those: a nonce whose intents may be paid with it is never forgotten
+   * @returns false where there are none of those: a nonce whose intents may be paid with it is never forgotten
    */
-  makeRoom(place: NoncePlace): boolean {
-    if (this.#pins.size < this.#most || this.#pins.has(nonceKey(place))) return true;
+  makeRoom(signature: NonceSignature): boolean {
+    const own = this.#pins.get(keyOf(signature));
+    if (own?.signatures.has(signature.signed.txid) === true) return true;
+    const { most, characters } = this.#bounds;
+    const added = charactersOf(signature);
+    const isFull = () =>
+      own === undefined && this.#pins.size >= most || this.#characters + added > characters;
     for (const pin of this.#pins.values()) {
-      if (pin.endedAt === null) continue;
-      this.#forget(pin);
-      return true;
+      if (!isFull()) return true;
+      if (pin.endedAt !== null && pin !== own) this.#forget(pin);
     }
-    return false;
+    return !isFull();
   }
 
   /** True where there is room for so many new nonces, see {@linkcode makeRoom}. */
   hasRoom(count: number): boolean {
-    const free = this.#most - this.#pins.size;
-    if (free >= count) return true;
-    const ended = [...this.#pins.values()].filter(({ endedAt }) => endedAt !== null);
-    return free + ended.length >= count;
+    const { most, characters } = this.#bounds;
+    let places = most - this.#pins.size;
+    let left = characters - this.#characters;
+    const isEnough = () => places >= count && left >= count * ROOM_OF_NONCE;
+    for (const pin of this.#pins.values()) {
+      if (isEnough()) return true;
+      if (pin.endedAt === null) continue;
+      places++;
+      left += pin.characters;
+    }
+    return isEnough();
   }
 
   /** True while a nonce is remembered. */
@@ -197,13 +235,19 @@ export class PinnedNonces {
   /** Remembers a signature. */
   remember(signature: NonceSignature): void {
     const { network, intents, end, signed } = signature;
-    const place = { network, payer: end.payer, nonce: end.nonce };
-    const key = nonceKey(place);
+    const key = keyOf(signature);
     let pin = this.#pins.get(key);
     if (pin === undefined) {
-      pin = { key, place, intents, signatures: new Map(), cancelCost: ZERO, endedAt: null };
+      const place = { network, payer: end.payer, nonce: end.nonce };
+      const empty = { signatures: new Map(), characters: 0, cancelCost: ZERO, endedAt: null };
+      pin = { key, place, intents, ...empty };
       this.#pins.set(key, pin);
-      this.#newSince++;
+      this.#newSince += intents.length;
+    }
+    if (!pin.signatures.has(signed.txid)) {
+      const added = charactersOf(signature);
+      pin.characters += added;
+      this.#characters += added;
     }
     pin.signatures.set(signed.txid, signature);
     pin.endedAt = null;
@@ -252,6 +296,7 @@ export class PinnedNonces {
 
   #forget(pin: Pin): void {
     this.#pins.delete(pin.key);
+    this.#characters -= pin.characters;
     for (const { outgoingId } of pin.intents) {
       if (this.#ofIntent.get(outgoingId) === pin) this.#ofIntent.delete(outgoingId);
     }

@@ -7,7 +7,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { PinnedNonces } from "../../chains/signer/pinned_nonces.ts";
 import { amount } from "../support/books.ts";
-import { DAY_MS, NUMBERED, open, txidOf } from "./support/numbered_desk.ts";
+import { DAY_MS, NUMBERED, open, SWEEP, txidOf } from "./support/numbered_desk.ts";
 import { refusalOf } from "./support/desk.ts";
 
 const PASSES = "may be signed";
@@ -52,14 +52,55 @@ Deno.test("what another hand is said to have used is proven where a new nonce is
 });
 
 Deno.test("as many may be signed as there is room for new nonces", async () => {
-  const { intents, desk, judge, ask } = open(NUMBERED, { nonces: new PinnedNonces([], 3) });
+  const { intents, desk, judge, ask } = open(NUMBERED, {
+    nonces: new PinnedNonces([], { most: 3 }),
+  });
   for (const id of ["out_0", "out_1", "out_2", "out_3"]) intents.set(id, {});
   txidOf(await ask(["out_0"], 0));
   const rest = [["out_1"], ["out_2"], ["out_3"]];
   const judged = await judge(...rest);
   assertEquals(judged.slice(0, 2), [PASSES, PASSES]);
-  assertStringIncludes(judged[2] ?? "", "too many nonces are remembered");
+  assertStringIncludes(judged[2] ?? "", "too many nonces");
   intents.set("out_0", { status: "final" });
   desk.now += DAY_MS;
   assertEquals(await judge(...rest), [PASSES, PASSES, PASSES]);
+});
+
+/** So many sweeps that the hot wallet sends, in one transaction. */
+function sweeps(name: string): readonly string[] {
+  return Array.from({ length: 20 }, (_, wallet) => `${name}_${wallet}`);
+}
+
+Deno.test("what is remembered of nonces is bounded by its length: no new one is given before replacements have no room left", async () => {
+  const nonces = new PinnedNonces([], { characters: 100_000 });
+  const { intents, judge, ask } = open(NUMBERED, { nonces });
+  const ids = sweeps("out");
+  for (const [wallet, id] of ids.entries()) intents.set(id, { ...SWEEP, wallet });
+  intents.set("out_new", {});
+  let fee = 1;
+  const replace = () => ask(ids, 0, { fee: fee++ });
+  while ((await judge(["out_new"]))[0] === PASSES) txidOf(await replace());
+  // it is left for what is under way, and taken out of use
+  assertEquals(fee > 20, true);
+  txidOf(await replace());
+  let refused: string | null = null;
+  for (let tries = 0; tries < 100 && refused === null; tries++) {
+    refused = refusalOf(await replace());
+  }
+  assertStringIncludes(refused ?? "", "too many nonces");
+  assertEquals(txidOf(await ask(ids, 0, { fee: 1 })), `${ids} 0 at 1 `, "it is remembered already");
+});
+
+Deno.test("shared sweeps that have ended make room for the next ones as fast as those are signed", async () => {
+  const nonces = new PinnedNonces([], { characters: 200_000 });
+  const { intents, ask } = open(NUMBERED, { nonces });
+  for (let nonce = 0; nonce < 300; nonce++) {
+    const ids = sweeps(`out_${nonce}`);
+    for (const [wallet, id] of ids.entries()) intents.set(id, { ...SWEEP, wallet });
+    txidOf(await ask(ids, nonce));
+    for (const [wallet, id] of ids.entries()) {
+      intents.set(id, { ...SWEEP, wallet, status: "final" });
+    }
+  }
+  assertEquals([nonces.has("ETH/hot/0"), nonces.has("ETH/hot/299")], [false, true]);
 });

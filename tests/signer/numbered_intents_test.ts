@@ -240,7 +240,7 @@ Deno.test("what payouts and coin for addresses have used up of their caps leaves
 });
 
 Deno.test("the same terms are answered with the same transaction, so that a lost answer costs nothing", async () => {
-  const nonces = new PinnedNonces([], 1);
+  const nonces = new PinnedNonces([], { most: 1 });
   const { intents, ask, spending } = open(NUMBERED, { nonces });
   intents.set("out_1", { nonce: 5 });
   const first = txidOf(await ask(["out_1"], 5));
@@ -313,7 +313,7 @@ Deno.test("a nonce is remembered until a week after its intents were found to ha
 });
 
 Deno.test("a nonce whose intents live is never forgotten to make room, one whose intents have ended is", async () => {
-  const nonces = new PinnedNonces([], 1);
+  const nonces = new PinnedNonces([], { most: 1 });
   const { intents, ask, desk } = open(NUMBERED, { nonces });
   intents.set("out_1", {}).set("out_2", {});
   txidOf(await ask(["out_1"], 5));
