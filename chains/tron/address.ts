@@ -10,6 +10,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { createBase58check } from "@scure/base";
+import { addressChecksum } from "./checksum.ts";
 
 const base58check = createBase58check(sha256);
 
@@ -67,28 +68,45 @@ function payloadOf(text: string): Uint8Array | null {
   if (text.length !== ADDRESS_LENGTH || !text.startsWith("T")) return null;
   const bytes = bytesOf(text);
   if (bytes === null || bytes[0] !== PREFIX) return null;
-  const payload = bytes.subarray(0, PAYLOAD_BYTES);
-  const sum = sha256(sha256(payload));
-  return bytes.subarray(PAYLOAD_BYTES).every((byte, i) => byte === sum[i]) ? payload : null;
+  return addressChecksum(bytes) === numberAt(bytes, PAYLOAD_BYTES)
+    ? bytes.subarray(0, PAYLOAD_BYTES)
+    : null;
 }
+
+/** Four bytes as one number of 32 bits without a sign. */
+function numberAt(bytes: Uint8Array, at: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+  return (a << 24 | b << 16 | c << 8 | d) >>> 0;
+}
+
+/** The number that is being read, in words of 16 bits, the highest first; one thread, one text at a time. */
+const words = new Int32Array(13);
 
 /**
  * The 25 bytes that 34 digits of base58 are; `null` where one is no digit, or they are more bytes. Every
  * withdrawal has its destination checked: the library, which reads any base and length, took as long for
- * that as reading the whole request does.
+ * that as reading the whole request does. Two digits are added at a time: a word's product with 58 * 58 is
+ * a whole number of 32 bits.
  */
 function bytesOf(text: string): Uint8Array | null {
-  const bytes = new Uint8Array(ADDRESS_BYTES);
-  for (let i = 0; i < text.length; i++) {
-    const digit = DIGITS[text.charCodeAt(i)];
-    if (digit === undefined) return null;
-    let carry = digit;
-    for (let at = ADDRESS_BYTES - 1; at >= 0; at--) {
-      carry += 58 * (bytes[at] ?? 0);
-      bytes[at] = carry & 0xff;
-      carry >>= 8;
+  words.fill(0);
+  for (let at = 0; at < ADDRESS_LENGTH; at += 2) {
+    const high = DIGITS[text.charCodeAt(at)];
+    const low = DIGITS[text.charCodeAt(at + 1)];
+    if (high === undefined || low === undefined) return null;
+    let carry = 58 * high + low;
+    for (let word = words.length - 1; word >= 0; word--) {
+      carry += Math.imul(words[word] ?? 0, 58 * 58);
+      words[word] = carry & 0xffff;
+      carry >>= 16;
     }
-    if (carry > 0) return null;
+  }
+  // the first word has the first byte alone; no 34 digits are more than what all words hold
+  if ((words[0] ?? 0) > 0xff) return null;
+  const bytes = new Uint8Array(ADDRESS_BYTES);
+  for (let i = 0; i < ADDRESS_BYTES; i++) {
+    const word = words[i + 1 >> 1] ?? 0;
+    bytes[i] = i % 2 === 0 ? word : word >> 8;
   }
   return bytes;
 }

@@ -11,6 +11,7 @@ import {
   addressToLogHex,
   tronAddress,
 } from "../../chains/tron/address.ts";
+import { addressChecksum } from "../../chains/tron/checksum.ts";
 import { loadTronweb, testWithTronweb } from "./support/tronweb_offline.ts";
 
 const base58check = createBase58check(sha256);
@@ -109,3 +110,45 @@ testWithTronweb("a public key has the address that tronweb gives its private key
     { numRuns: 20 },
   );
 });
+
+Deno.test("the checksum is the begin of SHA-256 twice, of any 21 bytes and of nothing behind them", () => {
+  const payload = fc.uint8Array({ minLength: 21, maxLength: 21 });
+  fc.assert(
+    fc.property(payload, fc.uint8Array({ maxLength: 8 }), (bytes, behind) => {
+      const sum = sha256(sha256(bytes));
+      const expected = new DataView(sum.buffer, sum.byteOffset).getUint32(0);
+      assertEquals(addressChecksum(Uint8Array.of(...bytes, ...behind)), expected);
+    }),
+    {
+      numRuns: 500,
+      examples: [0, 0xff].map((byte) => [new Uint8Array(21).fill(byte), new Uint8Array()]),
+    },
+  );
+});
+
+Deno.test("34 characters are an address where the library says so, whatever they are", () => {
+  const character = fc.constantFrom(
+    ..."123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0l",
+  );
+  const text = fc.array(character, { minLength: 34, maxLength: 34 }).map((all) => all.join(""));
+  fc.assert(fc.property(text, (one) => assertEquals(tronAddress(one), ofLibrary(one))));
+  // one digit of an address is another: none but the address itself is one
+  fc.assert(
+    fc.property(body, fc.nat(33), character, (bytes, at, other) => {
+      const address = addressFromLogHex(bytesToHex(bytes));
+      const one = address.slice(0, at) + other + address.slice(at + 1);
+      assertEquals(tronAddress(one), ofLibrary(one));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** An address by the library alone. */
+function ofLibrary(text: string): string | null {
+  try {
+    const bytes = base58check.decode(text);
+    return bytes.length === 21 && bytes[0] === 0x41 && text.length === 34 ? text : null;
+  } catch {
+    return null;
+  }
+}
