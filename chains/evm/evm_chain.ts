@@ -29,6 +29,7 @@ import { callOf, estimateGas } from "./read/estimate_fee.ts";
 import { estimateSweep } from "./read/estimate_sweep.ts";
 import { type GasNeed, pricedWithin, readGasPrices } from "./read/fee_market.ts";
 import { evmGasPort } from "./read/gas.ts";
+import { LongReads } from "./read/long_reads.ts";
 import type { IgnoredTransfers } from "./read/parse_block.ts";
 import { readBalance, type TokenContract } from "./read/read_balance.ts";
 import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
@@ -187,6 +188,11 @@ export function nodeOf(
   return new ChainNode({ ...options, apiKey: header, readsBlocks });
 }
 
+/** Bound of one read over all nodes, milliseconds. */
+function totalTimeoutOf({ totalTimeoutMs }: EvmChainOptions): number {
+  return totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
+}
+
 /** The nodes of the options. */
 function poolOf(options: EvmChainOptions, chainId: number, finals: FinalBlocks): NodePool {
   const { network, nodeUrls, apiKey, dailyCalls, callsPerSecond } = options;
@@ -198,7 +204,7 @@ function poolOf(options: EvmChainOptions, chainId: number, finals: FinalBlocks):
     nodeOf({ url, apiKey, requestTimeoutMs, dailyCalls, callsPerSecond })
   );
   return new NodePool(nodes, {
-    totalTimeoutMs: options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
+    totalTimeoutMs: totalTimeoutOf(options),
     blockAt: evmBlockAt(finals),
     checksIdentity: true,
     // nodes that have forgotten old blocks do not have the first one, but know their chain's number
@@ -237,6 +243,10 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const pool = poolOf(options, chainId, finals);
   const blockMs = options.blockMs ?? pace.blockMs;
   const delegate = sweepBy === "delegate" ? delegateOf(hotWallet) : null;
+  const tokens = new Map(entries.map(([currency, contract]) => {
+    const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
+    return [contract.toLowerCase(), { currency, unit }];
+  }));
   const parts: Parts = {
     network,
     pool,
@@ -246,11 +256,13 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     hotWallet,
     feeCap: options.feeCap ?? null,
     delegate,
+    long: new LongReads({
+      tokens,
+      totalTimeoutMs: totalTimeoutOf(options),
+      nodes: options.nodeUrls.length,
+    }),
     context: {
-      tokens: new Map(entries.map(([currency, contract]) => {
-        const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
-        return [contract.toLowerCase(), { currency, unit }];
-      })),
+      tokens,
       hotWallet: `0x${eventAddress(hotWallet)}`,
       ignored: { zeroValue: 0, otherContract: 0 },
     },

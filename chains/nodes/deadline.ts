@@ -5,10 +5,17 @@
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
-  readonly #timer: ReturnType<typeof setTimeout>;
+  #timer: ReturnType<typeof setTimeout>;
 
   /** @param ms from now, below 2^31, which is 24 days: a timer of more goes off at once */
   constructor(ms: number) {
+    this.#timer = setTimeout(() => this.#controller.abort(), ms);
+  }
+
+  /** Puts it off, unless it is over. @param ms from now */
+  restart(ms: number): void {
+    if (this.isOver) return;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#controller.abort(), ms);
   }
 

@@ -7,11 +7,21 @@
 
 import { z } from "zod";
 import { ChainUnavailable } from "../chain.ts";
-import type { ChainNode, NodeAnswer } from "./node.ts";
+import type { ChainNode, LongAnswer, NodeAnswer } from "./node.ts";
 import { CallFailed, NotServed, RateLimited } from "./node_failures.ts";
 
 /** Shape that an answer must have; a zod schema is one. */
-type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
+export interface AnswerShape<T> {
+  safeParse(json: unknown): { readonly success: true; readonly data: T } | {
+    readonly success: false;
+    readonly error: {
+      readonly issues: readonly {
+        readonly path: readonly PropertyKey[];
+        readonly message: string;
+      }[];
+    };
+  };
+}
 
 /** One call. */
 export interface RpcCall {
@@ -73,6 +83,8 @@ function failureOfStatus(
     return new RateLimited(message, retryAfterMs);
   }
   if (status >= 500) return new ChainUnavailable("server-error", message);
+  // its answer, or the request, is larger than a proxy before it passes on
+  if (status === 413) return new CallFailed("server-error", message, call, false);
   return new CallFailed("malformed", message, call, false);
 }
 
@@ -171,6 +183,8 @@ export class JsonRpc {
    * asked everything else meanwhile.
    *
    * @param shape of the result; a node is not trusted
+   * @param long takes the answer where it is too long for one text; the shape is then that of the text which
+   *   stands for it
    * @throws {NotServed} when the node does not serve the call
    * @throws {ChainUnavailable} in every other case; `reverted` where a simulation fails
    */
@@ -179,10 +193,11 @@ export class JsonRpc {
     call: RpcCall,
     shape: AnswerShape<T>,
     signal?: AbortSignal,
+    long?: LongAnswer,
   ): Promise<T> {
     const place = placeOf(node, call);
     return await withCoolDown(place, async () => {
-      const content = { name: call.method };
+      const content = { name: call.method, long };
       const answer = await node.post("", JSON.stringify(requestOf(call, 1)), signal, content);
       return resultOf(answerOf(answer, 1, place), shape, this.dialect, place);
     });
@@ -200,14 +215,15 @@ export class JsonRpc {
     calls: readonly RpcCall[],
     shape: AnswerShape<T>,
     signal?: AbortSignal,
+    long?: LongAnswer,
   ): Promise<readonly (T | ChainUnavailable)[]> {
     const [first] = calls;
     if (first === undefined) return [];
     if (calls.length > 1 && this.answersBatches(node)) {
-      const found = await this.#askTogether(node, calls, first, shape, signal);
+      const found = await this.#askTogether(node, calls, first, shape, signal, long);
       if (found !== null) return found;
     }
-    return await this.#askOneByOne(node, calls, shape, signal);
+    return await this.#askOneByOne(node, calls, shape, signal, long);
   }
 
   /** True unless the node lately answered several calls in one request with less. */
@@ -220,11 +236,12 @@ export class JsonRpc {
     calls: readonly RpcCall[],
     shape: AnswerShape<T>,
     signal: AbortSignal | undefined,
+    long: LongAnswer | undefined,
   ): Promise<readonly (T | ChainUnavailable)[]> {
     const found: (T | ChainUnavailable)[] = [];
     for (const call of calls) {
       try {
-        found.push(await this.ask(node, call, shape, signal));
+        found.push(await this.ask(node, call, shape, signal, long));
       } catch (error) {
         // an error of a call is its answer; anything else is of the node, and of all of them
         if (!isOfCall(error)) throw error;
@@ -241,6 +258,7 @@ export class JsonRpc {
     first: RpcCall,
     shape: AnswerShape<T>,
     signal: AbortSignal | undefined,
+    long: LongAnswer | undefined,
   ): Promise<readonly (T | ChainUnavailable)[] | null> {
     const { method } = first;
     const place: Place = {
@@ -250,7 +268,7 @@ export class JsonRpc {
     };
     return await withCoolDown(place, async () => {
       const body = JSON.stringify(calls.map((call, i) => requestOf(call, i + 1)));
-      const content = { name: method, calls: calls.length };
+      const content = { name: method, calls: calls.length, long };
       const answer = await node.post("", body, signal, content);
       const json = jsonOf(answer.text);
       if (!Array.isArray(json)) return this.#withoutBatch(answer, json, place);

@@ -12,7 +12,7 @@ import { CallPace } from "./call_pace.ts";
 import { CallCoolDowns } from "./call_cool_downs.ts";
 import { Deadline } from "./deadline.ts";
 import { CallFailed, Suspended } from "./node_failures.ts";
-import { readBody } from "./read_body.ts";
+import { type LongBody, readBody } from "./read_body.ts";
 import { type Suspension, wordsOf } from "./refusal_texts.ts";
 
 /** Time for which a call that a node does not know is not asked for. */
@@ -45,6 +45,18 @@ export interface RequestContent {
   readonly name?: string;
   /** Calls that it carries, each of which counts with the node's provider; default 1. */
   readonly calls?: number;
+  /** Takes an answer that is too long for one text; absent: it has none. */
+  readonly long?: LongAnswer | undefined;
+}
+
+/** An answer that may be long, and the time that it has. */
+export interface LongAnswer extends LongBody {
+  /** So many times the usual bound of a request it has until it proves long, and from then on between two pieces. */
+  readonly patience: number;
+  /** Bound of reading it from then on, milliseconds, as long as it keeps coming. */
+  readonly wholeMs: number;
+  /** True once it has proved long. */
+  readonly hasBegun: boolean;
 }
 
 /** An answer as it came. */
@@ -236,12 +248,16 @@ export class ChainNode {
     path: string,
     body: string,
     signal?: AbortSignal,
-    { name = path, calls = 1 }: RequestContent = {},
+    { name = path, calls = 1, long }: RequestContent = {},
   ): Promise<NodeAnswer> {
     await this.turn(name, signal, calls);
     const place = name === path ? this.label + path : `${this.label} ${name}`;
-    using deadline = new Deadline(this.#requestTimeoutMs);
+    const timeoutMs = this.#requestTimeoutMs * (long?.patience ?? 1);
+    using deadline = new Deadline(timeoutMs);
     const bound = deadline.with(signal);
+    const wholeMs = long?.wholeMs ?? timeoutMs;
+    /** Time until which a long answer may come, as long as it does not pause. */
+    let until: number | null = null;
     this.meter.count(calls);
     try {
       const response = await fetch(this.#base + path, {
@@ -251,7 +267,15 @@ export class ChainNode {
         redirect: "manual",
         signal: bound,
       });
-      const text = await readBody(response, place);
+      const text = await readBody(response, place, {
+        signal: bound,
+        long,
+        onLong: (is) => {
+          const now = performance.now();
+          if (is === "coming") until ??= now + wholeMs;
+          deadline.restart(until === null ? wholeMs : Math.min(timeoutMs, until - now));
+        },
+      });
       const suspension = this.#options.suspensionIn?.(text);
       if (suspension) this.suspend(suspension.ms, suspension.perSecond);
       return { status: response.status, retryAfterMs: retryAfterMs(response), text };
@@ -259,19 +283,19 @@ export class ChainNode {
       if (error instanceof ChainUnavailable) {
         throw new CallFailed(error.category, error.message, `${name} ${body}`, false);
       }
-      if (bound.aborted) {
-        const reason = deadline.isOver
-          ? `${this.#requestTimeoutMs} ms passed`
-          : "the caller gave up";
-        throw new ChainUnavailable(
-          "timeout",
-          `Cannot ask a node as ${reason}: ${place}`,
-        );
-      }
-      throw new ChainUnavailable(
-        "network",
-        `Cannot ask a node as the connection failed (${this.masked(reasonOf(error))}): ${place}`,
-      );
+      const isLong = long?.hasBegun === true;
+      const reason = !bound.aborted
+        ? `the connection failed (${this.masked(reasonOf(error))})`
+        : !deadline.isOver
+        ? "the caller gave up"
+        : isLong
+        ? "its long answer took too much time"
+        : `${timeoutMs} ms passed`;
+      const category = bound.aborted ? "timeout" : "network";
+      const message = `Cannot ask a node as ${reason}: ${place}`;
+      // a node that was sending an answer is not to blame for its length
+      if (isLong) throw new CallFailed(category, message, `${name} ${body}`, false);
+      throw new ChainUnavailable(category, message);
     }
   }
 }

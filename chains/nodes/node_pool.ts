@@ -20,6 +20,8 @@ import { NodeHealth } from "./node_health.ts";
 /** Options of a read over several nodes. */
 export interface PoolRead<T> {
   readonly signal?: AbortSignal | undefined;
+  /** So many times the usual time it has over all nodes; default 1. */
+  readonly patience?: number;
   /**
    * Block that the very node that is read must have: one behind it is only passed over, one with another
    * block in its place is left alone, with an alarm. Absent: every node is believed.
@@ -105,9 +107,10 @@ export class NodePool implements NetworkNodes {
    */
   async read<T>(
     attempt: (node: ChainNode, signal: AbortSignal) => Promise<T>,
-    { signal, checkpoint, isEnough = () => true, better = (kept) => kept }: PoolRead<T> = {},
+    terms: PoolRead<T> = {},
   ): Promise<T> {
-    using total = new Deadline(this.#totalTimeoutMs);
+    const { signal, checkpoint, isEnough = () => true, better = (kept) => kept } = terms;
+    using total = new Deadline(this.#totalTimeoutMs * (terms.patience ?? 1));
     const bound = total.with(signal);
     let poor: { readonly result: T } | null = null;
     let isBehind = false;

@@ -25,6 +25,8 @@ export interface BlockSource {
     range: BlockRange,
     signal: AbortSignal,
   ) => Promise<Reading>;
+  /** So many times the usual time a range has that begins with a block; default 1. */
+  readonly patience?: (height: number) => number;
 }
 
 /**
@@ -107,7 +109,7 @@ export async function* readAhead(
  * @throws {ChainUnavailable} when no node gives even the first block
  */
 async function readRangeOf(
-  { pool, readRange }: BlockSource,
+  { pool, readRange, patience = () => 1 }: BlockSource,
   wanted: BlockRange,
   signal: AbortSignal,
   checkpoint: Checkpoint | undefined,
@@ -133,6 +135,7 @@ async function readRangeOf(
     }, {
       signal,
       checkpoint,
+      patience: patience(wanted.from),
       isEnough: (answers) => continues(answers) && answers.every(isWhole),
       better: (kept, found) => {
         if (continues(kept) !== continues(found)) return continues(kept) ? kept : found;

@@ -1,19 +1,36 @@
 /**
  * Reads the body of an answer into memory that is used again: blocks of a busy chain are megabytes
- * long, and to make and to forget that much for each cost more than reading it.
+ * long, and to make and to forget that much for each cost more than reading it. An answer that may be longer than any
+ * memory should hold is given on in pieces.
  *
  * @module
  */
 
 import { ChainUnavailable } from "../chain.ts";
 
-/** Far above any real block with its receipts; a node cannot fill our memory. */
+/** Far above any answer that is read as one text; a node cannot fill our memory. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
+/** Above what any block can have: each of its bytes was paid for with gas. */
+const MAX_LONG_BYTES = 1024 * 1024 * 1024;
 const FIRST_SIZE = 256 * 1024;
 /** Room for what a connection gives at once; with less left, the buffer is doubled. */
 const LEAST_ROOM = 64 * 1024;
+/** Bytes of a piece at most: handling one is a matter of milliseconds. */
+const PIECE_BYTES = 128 * 1024;
 /** Most bytes that are kept for later answers, all buffers together. */
 const MAX_IDLE_BYTES = 16 * 1024 * 1024;
+
+/** Takes a body in pieces, once it is too long for one text. */
+export interface LongBody {
+  /** Bytes up to which a body is read as one text all the same. */
+  readonly from: number;
+  /** The body is longer: what was read of it comes first. Waits until there is room for it. */
+  begin(signal: AbortSignal | undefined): Promise<void>;
+  /** The next piece; it is overwritten after that. */
+  take(piece: Uint8Array): Promise<void>;
+  /** The text that stands for the body, after its last piece. */
+  end(): string;
+}
 
 const decoder = new TextDecoder();
 const idle: ArrayBuffer[] = [];
@@ -32,18 +49,35 @@ function giveBack(buffer: ArrayBuffer): void {
   idle.push(buffer);
 }
 
+/** Terms on which a body is read. */
+export interface BodyTerms {
+  readonly signal?: AbortSignal;
+  /** Absent: the body is one text. */
+  readonly long?: LongBody | undefined;
+  /** Called before a long body waits for its turn, and then before each piece of it. */
+  readonly onLong?: (is: "waiting" | "coming") => void;
+}
+
 /**
- * A body as text.
+ * A body as text; of a long one, the text that stands for it.
  *
  * @param place named when it is too large
  * @throws {ChainUnavailable} `malformed` when it is larger than any real one
  * @throws {Error} when the connection ends before it; then the buffer is left to the collector
  */
-export async function readBody(response: Response, place: string): Promise<string> {
+export async function readBody(
+  response: Response,
+  place: string,
+  terms: BodyTerms = {},
+): Promise<string> {
   if (response.body === null) return "";
   const reader = response.body.getReader({ mode: "byob" });
   try {
-    const bytes = await readAll(reader, place);
+    const { bytes, isWhole } = await readUpTo(reader, place, terms.long?.from ?? MAX_BODY_BYTES);
+    if (!isWhole) {
+      if (terms.long === undefined) throw tooLarge(MAX_BODY_BYTES, place);
+      return await readOn(reader, bytes, place, terms.long, terms);
+    }
     const text = decoder.decode(bytes);
     giveBack(bytes.buffer);
     return text;
@@ -54,25 +88,56 @@ export async function readBody(response: Response, place: string): Promise<strin
   }
 }
 
-async function readAll(
+function tooLarge(most: number, place: string): ChainUnavailable {
+  return new ChainUnavailable(
+    "malformed",
+    `Cannot read an answer as it is larger than ${most} bytes: ${place}`,
+  );
+}
+
+/** Reads until the end, or until there are more bytes than that. */
+async function readUpTo(
   reader: ReadableStreamBYOBReader,
   place: string,
-): Promise<Uint8Array<ArrayBuffer>> {
+  most: number,
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly isWhole: boolean }> {
   let buffer = take();
   let size = 0;
   while (true) {
     if (buffer.byteLength - size < LEAST_ROOM) buffer = buffer.transfer(2 * buffer.byteLength);
     const { value, done } = await reader.read(new Uint8Array(buffer, size));
-    if (value === undefined) throw new Error("the body was given up");
+    if (value === undefined) throw new Error(`the body was given up: ${place}`);
     // the same memory, which belongs to the new buffer now
     buffer = value.buffer;
     size += value.byteLength;
-    if (done) return new Uint8Array(buffer, 0, size);
-    if (size > MAX_BODY_BYTES) {
-      throw new ChainUnavailable(
-        "malformed",
-        `Cannot read an answer as it is larger than ${MAX_BODY_BYTES} bytes: ${place}`,
-      );
-    }
+    if (done || size > most) return { bytes: new Uint8Array(buffer, 0, size), isWhole: done };
+  }
+}
+
+/** Gives on what was read, and the rest as it comes. */
+async function readOn(
+  reader: ReadableStreamBYOBReader,
+  first: Uint8Array<ArrayBuffer>,
+  place: string,
+  long: LongBody,
+  { signal, onLong }: BodyTerms,
+): Promise<string> {
+  onLong?.("waiting");
+  await long.begin(signal);
+  for (let at = 0; at < first.length; at += PIECE_BYTES) {
+    await long.take(first.subarray(at, at + PIECE_BYTES));
+  }
+  let size = first.length;
+  giveBack(first.buffer);
+  let buffer = new ArrayBuffer(PIECE_BYTES);
+  while (true) {
+    onLong?.("coming");
+    const { value, done } = await reader.read(new Uint8Array(buffer));
+    if (value === undefined) throw new Error(`the body was given up: ${place}`);
+    buffer = value.buffer;
+    size += value.byteLength;
+    await long.take(value);
+    if (done) return long.end();
+    if (size > MAX_LONG_BYTES) throw tooLarge(MAX_LONG_BYTES, place);
   }
 }

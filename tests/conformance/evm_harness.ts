@@ -4,7 +4,7 @@ import { addressOfEvent, addressOfPublicKey } from "../../chains/evm/address.ts"
 import { chainIdOf } from "../../chains/evm/chain_id.ts";
 import { createEvmChain } from "../../chains/evm/evm_chain.ts";
 import { createEvmTransferBuilder } from "../../chains/evm/pay/transfer_builder.ts";
-import { TRANSFER_TOPIC } from "../../chains/evm/read/parse_block.ts";
+import { TRANSFER_TOPIC } from "../../chains/evm/read/receipt_logs.ts";
 import type { Intent, SigningKey } from "../../chains/signer.ts";
 import { startEvmDevChain } from "../../devchain/evm/start.ts";
 import { amountOf, formatAmount, toTokenUnits } from "../../ledger/money/amount.ts";

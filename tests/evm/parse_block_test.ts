@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { headSchema, receiptsSchema, receiptsShape } from "../../chains/evm/read/answers.ts";
 import { parseBlock, type ParseContext } from "../../chains/evm/read/parse_block.ts";
+import { withReadLogs } from "../../chains/evm/read/receipt_logs.ts";
 import { formatAmount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { changed, ODD, places } from "../tron/support/changed_json.ts";
 import {
@@ -32,7 +33,8 @@ function parse({ head, receipts }: BlockFixture, context = contextOf()): BlockAn
   const shapedHead = headSchema.safeParse(head);
   const shaped = receiptsShape.safeParse(receipts);
   if (!shapedHead.success || !shaped.success || shaped.data === null) return "malformed";
-  return parseBlock(shapedHead.data, shaped.data, context);
+  const found = shaped.data.map((receipt) => withReadLogs(receipt, context.tokens));
+  return parseBlock(shapedHead.data, found, context);
 }
 
 /** Transfers of a block as `from to amount` by the last digits of their addresses. */

@@ -9,7 +9,7 @@
 import { z } from "zod";
 
 /** Shape that an answer must have; a zod schema is one. */
-export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
+type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
 
 const HASH = /^0x[0-9a-f]{64}$/;
 /** Up to 52 bits, which are exact in a number. */
@@ -75,10 +75,19 @@ const receiptSchema = z.object({
 /** Receipt of a transaction. */
 export type ReceiptAnswer = z.infer<typeof receiptSchema>;
 
-/** A transaction's receipt, or null where the node does not have it. */
-export const receiptOrNothingSchema = receiptSchema.nullable();
 /** Receipts of a block, or null where the node does not have that block. */
 export const receiptsSchema = z.array(receiptSchema).nullable();
+
+/**
+ * Receipts of a block whose logs were taken out and read apart: each has the number of its list in their place.
+ *
+ * @param lists the lists by their numbers
+ */
+export function cutReceiptsSchema<Logs>(lists: readonly Logs[]) {
+  const number = z.int().min(0).max(lists.length - 1);
+  const logs = z.tuple([number]).transform(([place]) => lists[place] as Logs);
+  return z.array(receiptSchema.extend({ logs })).nullable();
+}
 
 /** Answer of `eth_feeHistory`: one base fee more than blocks, the last is that of the next block. */
 export const feeHistorySchema = z.object({
@@ -161,7 +170,8 @@ function readReceipt(json: unknown): ReceiptAnswer | null {
   };
 }
 
-function readLog(json: unknown): LogAnswer | null {
+/** A log; null for what is none. */
+export function readLog(json: unknown): LogAnswer | null {
   if (!isObject(json)) return null;
   const { address, topics, data, logIndex } = json;
   if (!isAddress(address)) return null;

@@ -25,6 +25,7 @@ import {
 } from "./answers.ts";
 import { callContract, returnedInteger } from "./contract_call.ts";
 import { readGasPrices } from "./fee_market.ts";
+import { LongReads } from "./long_reads.ts";
 import { completeBlock } from "./read_range.ts";
 import { evmBlockAt } from "./read_blocks.ts";
 import {
@@ -65,6 +66,9 @@ async function answered(
   }
 }
 
+/** Bound of one question. */
+const TOTAL_MS = 10_000;
+
 const good = (found: string) => ({ verdict: "good", found }) as const;
 const bad = (found: string) => ({ verdict: "bad", found }) as const;
 
@@ -83,17 +87,19 @@ export async function inspectNode(
   const { identity } = PROFILES[network];
   const chainId = chainIdOf(network, false);
   const finals = new FinalBlocks();
-  const pool = new NodePool([node], { totalTimeoutMs: 10_000, blockAt: evmBlockAt(finals) });
+  const pool = new NodePool([node], { totalTimeoutMs: TOTAL_MS, blockAt: evmBlockAt(finals) });
+  const tokens = new Map(
+    contractEntries(contracts).map(([currency, contract]) => {
+      const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
+      return [contract.toLowerCase(), { currency, unit }];
+    }),
+  );
   const source: EvmSource = {
     pool,
     finals,
+    long: new LongReads({ tokens, totalTimeoutMs: TOTAL_MS, nodes: 1 }),
     context: {
-      tokens: new Map(
-        contractEntries(contracts).map(([currency, contract]) => {
-          const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
-          return [contract.toLowerCase(), { currency, unit }];
-        }),
-      ),
+      tokens,
       hotWallet: ANYONE,
       ignored: { zeroValue: 0, otherContract: 0 },
     },

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { keccak } from "./keccak.ts";
+import type { Slices } from "../../nodes/slices.ts";
+import { keccak, keccakInSlices } from "./keccak.ts";
 import { RlpWriter } from "./rlp_writer.ts";
 
 /** A member of the list: its position in half bytes, and its content. */
@@ -60,19 +61,35 @@ function write(reference: Reference | null): void {
   else writer.rawBytes(reference.node);
 }
 
-/** The encoded node of items that share the half bytes before a depth. */
-function encode(items: readonly Item[], depth: number): Uint8Array {
+/** The encoded node of one item, below the half bytes that its ancestors have. */
+function leaf({ path, value }: Item, depth: number): Uint8Array {
+  writer.reset();
+  writer.text(value);
+  writer.text(compact(path.slice(depth), true));
+  writer.list(0);
+  return writer.bytes();
+}
+
+/** Gives the reference to an item's own node. */
+type LeafReference = (item: Item, depth: number) => Reference;
+
+function plainReference(item: Item, depth: number): Reference {
+  return referenceTo(leaf(item, depth));
+}
+
+/** The reference to the node of items that share the half bytes before a depth. */
+function referenceOf(items: readonly Item[], depth: number, leafOf: LeafReference): Reference {
   const [only] = items;
-  if (only !== undefined && items.length === 1) {
-    writer.reset();
-    writer.text(only.value);
-    writer.text(compact(only.path.slice(depth), true));
-    writer.list(0);
-    return writer.bytes();
-  }
+  return only !== undefined && items.length === 1
+    ? leafOf(only, depth)
+    : referenceTo(encode(items, depth, leafOf));
+}
+
+/** The encoded node of several items that share the half bytes before a depth. */
+function encode(items: readonly Item[], depth: number, leafOf: LeafReference): Uint8Array {
   const shared = sharedFrom(items, depth);
   if (shared > 0) {
-    const child = referenceTo(encode(items, depth + shared));
+    const child = referenceTo(encode(items, depth + shared, leafOf));
     writer.reset();
     write(child);
     writer.text(compact(items[0]?.path.slice(depth, depth + shared) ?? [], false));
@@ -83,7 +100,7 @@ function encode(items: readonly Item[], depth: number): Uint8Array {
   // no position's RLP begins another one's, so that no item ends in a branch
   for (const item of items) branches[item.path[depth] ?? 0]?.push(item);
   const children = branches.map((branch) =>
-    branch.length === 0 ? null : referenceTo(encode(branch, depth + 1))
+    branch.length === 0 ? null : referenceOf(branch, depth + 1, leafOf)
   );
   writer.reset();
   writer.text(EMPTY);
@@ -95,9 +112,47 @@ function encode(items: readonly Item[], depth: number): Uint8Array {
 /** Keccak-256 of the RLP of an empty byte string, as a header has it. */
 export const EMPTY_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
+function itemsOf(values: readonly Uint8Array[]): readonly Item[] {
+  return values.map((value, position) => ({ path: pathOf(position), value }));
+}
+
+function textOf(hash: Uint8Array): string {
+  return `0x${hash.toHex()}`;
+}
+
 /** The root of a list of byte strings, as a header has it: `0x` and 64 lower-case digits. */
 export function orderedRoot(values: readonly Uint8Array[]): string {
-  if (values.length === 0) return EMPTY_ROOT;
-  const items = values.map((value, position) => ({ path: pathOf(position), value }));
-  return `0x${keccak(encode(items, 0)).toHex()}`;
+  const items = itemsOf(values);
+  const [only] = items;
+  if (only === undefined) return EMPTY_ROOT;
+  const node = items.length === 1 ? leaf(only, 0) : encode(items, 0, plainReference);
+  return textOf(keccak(node));
+}
+
+/** The same of strings that are many, or long: their own nodes are hashed first, in slices. */
+export async function orderedRootInSlices(
+  values: readonly Uint8Array[],
+  slices: Slices,
+): Promise<string> {
+  const items = itemsOf(values);
+  const [only] = items;
+  if (only === undefined) return EMPTY_ROOT;
+  if (items.length === 1) return textOf(await keccakInSlices(leaf(only, 0), slices));
+  const depths = new Map<Item, number>();
+  // where each of them stands depends on the others' places alone
+  encode(items, 0, (item, depth) => {
+    depths.set(item, depth);
+    return { node: EMPTY };
+  });
+  await slices.rest();
+  const references = new Map<Item, Reference>();
+  for (const [item, depth] of depths) {
+    const node = leaf(item, depth);
+    references.set(
+      item,
+      node.length < HASH_BYTES ? { node } : { hash: await keccakInSlices(node, slices) },
+    );
+    await slices.rest();
+  }
+  return textOf(keccak(encode(items, 0, (item) => references.get(item) ?? { node: EMPTY })));
 }

@@ -19,12 +19,12 @@ import {
   type IncludedTransaction,
   type Transfer,
 } from "../../chain.ts";
-import type { HeadAnswer, LogAnswer, ReceiptAnswer } from "./answers.ts";
+import { Slices } from "../../nodes/slices.ts";
+import type { HeadAnswer, LogAnswer } from "./answers.ts";
 import { EMPTY_ROOT } from "./ordered_trie.ts";
-import { receiptsRoot } from "./receipts_root.ts";
+import type { ReadReceipt } from "./receipt_logs.ts";
+import { receiptsRoot, receiptsRootInSlices, unknownType } from "./receipts_root.ts";
 
-/** Keccak-256 of `Transfer(address,address,uint256)`. */
-export const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 /**
  * Nothing ends a transaction that is in no block any more. A deposit, of which no money has moved, counts as
  * vanished when a day of blocks has passed without it.
@@ -66,8 +66,8 @@ export function blockRefOf({ number, hash, parentHash, timestamp }: HeadAnswer):
   return { height: number, parentHeight: number - 1, hash, parentHash, time, tick: time };
 }
 
-/** Finds what shows that these are not all receipts of the block, or not its own; null: they are. */
-function missingOf(head: HeadAnswer, receipts: readonly ReceiptAnswer[]): string | null {
+/** Finds what shows that these are not all receipts of the block, or not its own; null: nothing but their root can. */
+function missingOf(head: HeadAnswer, receipts: readonly ReadReceipt[]): string | null {
   const { transactions } = head;
   if (receipts.length !== transactions.length) {
     return `${receipts.length} receipts for ${transactions.length} transactions`;
@@ -83,20 +83,30 @@ function missingOf(head: HeadAnswer, receipts: readonly ReceiptAnswer[]): string
     }
     gas += receipt.gasUsed;
     if (receipt.cumulativeGasUsed !== gas) return `gas is missing before ${transactions[i]}`;
-    for (const { logIndex } of receipt.logs) {
-      if (logIndex !== logs) return `log ${logs} is missing`;
-      logs += 1;
-    }
+    const { count, first, missing } = receipt.logs;
+    if (count > 0 && first !== logs) return `log ${logs} is missing`;
+    if (missing !== null) return `log ${missing} is missing`;
+    logs += count;
   }
   if (gas !== head.gasUsed) return `its receipts used ${gas} gas of ${head.gasUsed}`;
-  const root = receiptsRoot(receipts);
-  if (typeof root !== "string") return `it has a receipt of type ${root.unknownType}`;
-  return root === head.receiptsRoot ? null : `its receipts have the root ${root}`;
+  const type = unknownType(receipts);
+  return type === null ? null : `it has a receipt of type ${type}`;
 }
 
 /** True if a block has nothing whose receipts could be asked for. */
 export function isEmpty({ transactions, receiptsRoot, gasUsed }: HeadAnswer): boolean {
   return transactions.length === 0 && receiptsRoot === EMPTY_ROOT && gasUsed === 0;
+}
+
+/** Receipts of a block up to which their root is made in one go. */
+const RECEIPTS_AT_ONCE = 1_000;
+/** Bytes of logs in one receipt up to which it is. */
+const BYTES_AT_ONCE = 256 * 1024;
+
+/** True for receipts whose root would hold the thread if it was made in one go. */
+function areMany(receipts: readonly ReadReceipt[]): boolean {
+  return receipts.length > RECEIPTS_AT_ONCE ||
+    receipts.some(({ logs }) => logs.encoded.length > BYTES_AT_ONCE);
 }
 
 /**
@@ -107,12 +117,40 @@ export function isEmpty({ transactions, receiptsRoot, gasUsed }: HeadAnswer): bo
  */
 export function parseBlock(
   head: HeadAnswer,
-  receipts: readonly ReceiptAnswer[],
+  receipts: readonly ReadReceipt[],
   context: ParseContext,
 ): BlockAnswer {
-  const ref = blockRefOf(head);
   const missing = missingOf(head, receipts);
-  if (missing !== null) return { kind: "incomplete", height: ref.height, reason: missing };
+  if (missing !== null) return { kind: "incomplete", height: head.number, reason: missing };
+  return provenBlock(head, receipts, receiptsRoot(receipts), context);
+}
+
+/** The same of a block that may have any number of receipts and logs. */
+export async function parseLongBlock(
+  head: HeadAnswer,
+  receipts: readonly ReadReceipt[],
+  context: ParseContext,
+): Promise<BlockAnswer> {
+  if (!areMany(receipts)) return parseBlock(head, receipts, context);
+  const missing = missingOf(head, receipts);
+  if (missing !== null) return { kind: "incomplete", height: head.number, reason: missing };
+  return provenBlock(head, receipts, await receiptsRootInSlices(receipts, new Slices()), context);
+}
+
+function provenBlock(
+  head: HeadAnswer,
+  receipts: readonly ReadReceipt[],
+  root: string,
+  context: ParseContext,
+): BlockAnswer {
+  if (root !== head.receiptsRoot) {
+    return {
+      kind: "incomplete",
+      height: head.number,
+      reason: `its receipts have the root ${root}`,
+    };
+  }
+  const ref = blockRefOf(head);
   const transactions: IncludedTransaction[] = [];
   const transfers: Transfer[] = [];
   for (const receipt of receipts) {
@@ -122,7 +160,7 @@ export function parseBlock(
   return { kind: "block", block: { ...ref, transactions, transfers } };
 }
 
-function includedOf(receipt: ReceiptAnswer, { hotWallet }: ParseContext): IncludedTransaction {
+function includedOf(receipt: ReadReceipt, { hotWallet }: ParseContext): IncludedTransaction {
   const success = receipt.status === 1;
   return {
     txid: receipt.transactionHash,
@@ -137,17 +175,14 @@ function includedOf(receipt: ReceiptAnswer, { hotWallet }: ParseContext): Includ
 /** Appends the transfers of one successful transaction. */
 function collectTransfers(
   into: Transfer[],
-  { transactionHash: txid, logs }: ReceiptAnswer,
+  { transactionHash: txid, logs }: ReadReceipt,
   time: number,
   { tokens, ignored }: ParseContext,
 ): void {
-  for (const [logIndex, log] of logs.entries()) {
-    if (log.topics[0] !== TRANSFER_TOPIC || log.topics.length !== 3) continue;
+  ignored.otherContract += logs.otherTransfers;
+  for (const { place: logIndex, log } of logs.transfers) {
     const token = tokens.get(log.address.toLowerCase());
-    if (token === undefined) {
-      ignored.otherContract += 1;
-      continue;
-    }
+    if (token === undefined) continue;
     const amount = eventAmount(log, token, txid);
     if (amount === 0n) {
       ignored.zeroValue += 1;

@@ -53,7 +53,7 @@ export async function readBlock(
 ): Promise<BlockAnswer> {
   return await source.pool.read(
     (node, bound) => readOne(node, height, finality, source, bound),
-    { signal, isEnough: isWhole },
+    { signal, isEnough: isWhole, patience: source.long.patience(height) },
   );
 }
 
@@ -69,6 +69,7 @@ export function readBlocks(
     {
       pool: source.pool,
       readRange: (node, wanted, bound) => readRange(node, wanted, source, bound),
+      patience: (height) => source.long.patience(height),
     },
     range,
     signal,

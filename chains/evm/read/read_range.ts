@@ -10,20 +10,14 @@
 import { type BlockAnswer, ChainUnavailable, type Finality } from "../../chain.ts";
 import { type BlockRange, type Reading, readInSteps } from "../../nodes/block_range.ts";
 import type { ChainNode } from "../../nodes/node.ts";
-import { NotServed } from "../../nodes/node_failures.ts";
-import {
-  type HeadAnswer,
-  headOrNothingSchema,
-  type ReceiptAnswer,
-  receiptOrNothingSchema,
-  receiptsShape,
-} from "./answers.ts";
-import { isEmpty, parseBlock } from "./parse_block.ts";
+import { CallFailed, NotServed } from "../../nodes/node_failures.ts";
+import { type HeadAnswer, headOrNothingSchema } from "./answers.ts";
+import type { LongRead } from "./long_reads.ts";
+import { isEmpty, parseBlock, parseLongBlock } from "./parse_block.ts";
+import type { ReadReceipt } from "./receipt_logs.ts";
 import { type EvmSource, headCall, requireHeight, rpc } from "./source.ts";
 
 const BLOCK_RECEIPTS = "eth_getBlockReceipts";
-/** Receipts in one request, from nodes that do not give those of a block together. */
-const RECEIPTS_AT_ONCE = 50;
 
 /**
  * Reads the blocks of a range in order; see {@linkcode readInSteps}.
@@ -96,7 +90,7 @@ export async function completeBlock(
   node: ChainNode,
   head: HeadAnswer,
   finality: Finality,
-  { finals, context }: EvmSource,
+  { finals, context, long }: EvmSource,
   signal: AbortSignal,
 ): Promise<BlockAnswer> {
   const { number: height } = head;
@@ -107,13 +101,24 @@ export async function completeBlock(
       return incomplete(`the node has named another final block: ${hash}`);
     }
   }
-  const receipts = isEmpty(head) ? [] : await receiptsOf(node, head, signal);
+  if (isEmpty(head)) return parseBlock(head, [], context);
+  using read = long.begin(height, head.hash);
+  let receipts;
+  try {
+    receipts = await receiptsOf(node, head, read, signal);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable) || !read.failed(error, signal)) throw error;
+    return incomplete(error.message);
+  }
   if (receipts === null) return incomplete("the node does not have its receipts");
   try {
-    return parseBlock(head, receipts, context);
+    const answer = await parseLongBlock(head, receipts, context);
+    read.proved(answer.kind === "block");
+    return answer;
   } catch (error) {
     // a block that contradicts itself is not whole; the good ones before it are returned all the same
     if (!(error instanceof ChainUnavailable)) throw error;
+    read.proved(false);
     return incomplete(error.message);
   }
 }
@@ -121,26 +126,45 @@ export async function completeBlock(
 /** The receipts of a block; null where the node does not have (all of) them. */
 async function receiptsOf(
   node: ChainNode,
-  { hash, transactions }: HeadAnswer,
+  head: HeadAnswer,
+  read: LongRead,
   signal: AbortSignal,
-): Promise<readonly ReceiptAnswer[] | null> {
-  try {
-    const call = { method: BLOCK_RECEIPTS, params: [hash] };
-    return await rpc.ask(node, call, receiptsShape, signal);
-  } catch (error) {
-    if (!(error instanceof NotServed)) throw error;
-  }
-  const receipts: ReceiptAnswer[] = [];
-  for (let i = 0; i < transactions.length; i += RECEIPTS_AT_ONCE) {
-    const calls = transactions.slice(i, i + RECEIPTS_AT_ONCE).map((txid) => ({
-      method: "eth_getTransactionReceipt",
-      params: [txid],
-    }));
-    for (const answer of await rpc.askAll(node, calls, receiptOrNothingSchema, signal)) {
-      if (answer instanceof ChainUnavailable) throw answer;
-      if (answer === null) return null;
-      receipts.push(answer);
+): Promise<readonly ReadReceipt[] | null> {
+  if (read.mayBeTogether) {
+    try {
+      const call = { method: BLOCK_RECEIPTS, params: [head.hash] };
+      return await rpc.ask(node, call, read.receipts, signal, read);
+    } catch (error) {
+      if (!isNotTogether(error)) throw error;
     }
   }
-  return receipts;
+  return await receiptsByTransaction(node, head, read, signal);
+}
+
+/** True where a node does not serve the call, or says that it cannot: it may be too much for it. */
+function isNotTogether(error: unknown): boolean {
+  return error instanceof NotServed ||
+    (error instanceof CallFailed && error.category === "server-error" && !error.isRefusal);
+}
+
+/** The receipts of a block, asked for by its transactions. */
+async function receiptsByTransaction(
+  node: ChainNode,
+  { transactions }: HeadAnswer,
+  read: LongRead,
+  signal: AbortSignal,
+): Promise<readonly ReadReceipt[] | null> {
+  const { kept, atOnce } = read;
+  const missing = transactions.filter((txid) => !kept.has(txid));
+  for (let i = 0; i < missing.length; i += atOnce) {
+    const asked = missing.slice(i, i + atOnce);
+    const calls = asked.map((txid) => ({ method: "eth_getTransactionReceipt", params: [txid] }));
+    const answers = await rpc.askAll(node, calls, read.receipt, signal, read);
+    for (const [k, answer] of answers.entries()) {
+      if (answer instanceof ChainUnavailable) throw answer;
+      if (answer === null) return null;
+      kept.set(asked[k] as string, answer);
+    }
+  }
+  return transactions.flatMap((txid) => kept.get(txid) ?? []);
 }

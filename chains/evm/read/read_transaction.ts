@@ -13,6 +13,7 @@ import {
   type TransactionLookup,
 } from "../../chain.ts";
 import type { SentBy } from "../../lane.ts";
+import type { RpcCall } from "../../nodes/json_rpc.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { CallFailed, NotServed } from "../../nodes/node_failures.ts";
 import { eventAddress } from "../address.ts";
@@ -69,6 +70,7 @@ export async function readTransaction(
     {
       signal,
       checkpoint,
+      patience: source.long.mostPatience,
       isEnough: (answer) => answer.kind === "found",
       better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
     },
@@ -84,7 +86,7 @@ async function readFromOne(
 ): Promise<TransactionLookup> {
   const incomplete = (reason: string): TransactionLookup => ({ kind: "incomplete", txid, reason });
   const call = { method: "eth_getTransactionReceipt", params: [txid] };
-  const place = await rpc.ask(node, call, placeSchema, signal);
+  const place = await placeOf(node, call, source, signal);
   if (place === null) {
     const known = await knownTransaction(node, txid, signal);
     return known === null ? { kind: "missing", txid } : incomplete("it is in no block yet");
@@ -106,6 +108,12 @@ async function readFromOne(
   if (included === undefined) return incomplete(`block ${height} is without it by now`);
   const transfers = block.transfers.filter((one) => one.txid === txid);
   return { kind: "found", transaction: { ...included, height, time: block.time, transfers } };
+}
+
+/** The place of a transaction by its receipt, which may be long. */
+async function placeOf(node: ChainNode, call: RpcCall, { long }: EvmSource, signal: AbortSignal) {
+  using read = long.begin(0, "");
+  return await rpc.ask(node, call, placeSchema, signal, read);
 }
 
 async function knownTransaction(node: ChainNode, txid: string, signal: AbortSignal) {

@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { ReceiptAnswer } from "./answers.ts";
-import { orderedRoot } from "./ordered_trie.ts";
+import type { Slices } from "../../nodes/slices.ts";
+import { orderedRoot, orderedRootInSlices } from "./ordered_trie.ts";
+import type { ReadReceipt } from "./receipt_logs.ts";
 import { RlpWriter } from "./rlp_writer.ts";
 
 /**
@@ -18,18 +19,9 @@ const LAST_TYPE = 4;
 const writer = new RlpWriter();
 
 /** A receipt as the trie has it: EIP-2718's type before the list, none for a legacy transaction. */
-function encode({ type, status, cumulativeGasUsed, logsBloom, logs }: ReceiptAnswer): Uint8Array {
+function encode({ type, status, cumulativeGasUsed, logsBloom, logs }: ReadReceipt): Uint8Array {
   writer.reset();
-  for (let i = logs.length - 1; i >= 0; i--) {
-    const { address, topics, data } = logs[i] as ReceiptAnswer["logs"][number];
-    const end = writer.size;
-    writer.hex(data);
-    const topicsEnd = writer.size;
-    for (let k = topics.length - 1; k >= 0; k--) writer.hex(topics[k] as string);
-    writer.list(topicsEnd);
-    writer.hex(address);
-    writer.list(end);
-  }
+  writer.rawBytes(logs.encoded);
   writer.list(0);
   writer.hex(logsBloom);
   writer.number(cumulativeGasUsed);
@@ -39,13 +31,25 @@ function encode({ type, status, cumulativeGasUsed, logsBloom, logs }: ReceiptAns
   return writer.bytes();
 }
 
-/**
- * The root of receipts in the order of their transactions.
- *
- * @returns `0x` and 64 lower-case digits; or the type whose receipts are not known here
- */
-export function receiptsRoot(receipts: readonly ReceiptAnswer[]): string | { unknownType: number } {
-  const unknown = receipts.find(({ type }) => type > LAST_TYPE);
-  if (unknown !== undefined) return { unknownType: unknown.type };
+/** A type whose receipts are not known here; null: there is none. */
+export function unknownType(receipts: readonly ReadReceipt[]): number | null {
+  return receipts.find(({ type }) => type > LAST_TYPE)?.type ?? null;
+}
+
+/** The root of receipts in the order of their transactions, `0x` and 64 lower-case digits. */
+export function receiptsRoot(receipts: readonly ReadReceipt[]): string {
   return orderedRoot(receipts.map(encode));
+}
+
+/** The same of receipts whose encoding and hashing would hold the thread. */
+export async function receiptsRootInSlices(
+  receipts: readonly ReadReceipt[],
+  slices: Slices,
+): Promise<string> {
+  const encoded: Uint8Array[] = [];
+  for (const receipt of receipts) {
+    encoded.push(encode(receipt));
+    await slices.rest();
+  }
+  return await orderedRootInSlices(encoded, slices);
 }

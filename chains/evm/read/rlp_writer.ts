@@ -14,6 +14,8 @@ const LIST = 0xc0;
 /** Longer than this, the length itself is written as bytes. */
 const SHORT = 55;
 const FIRST_SIZE = 1 << 16;
+/** Far above what is written of an ordinary block at once. */
+const LARGEST_KEPT = 1 << 22;
 
 /** Digits of hexadecimal by the codes of their characters; anything else counts as zero. */
 const DIGITS = digitsByCode();
@@ -38,8 +40,9 @@ export class RlpWriter {
     return this.#buffer.length - this.#at;
   }
 
-  /** Forgets what was written. */
+  /** Forgets what was written, with the memory that something large has taken. */
   reset(): void {
+    if (this.#buffer.length > LARGEST_KEPT) this.#buffer = new Uint8Array(FIRST_SIZE);
     this.#at = this.#buffer.length;
   }
 

@@ -10,6 +10,7 @@ import { JsonRpc, type RpcCall } from "../../nodes/json_rpc.ts";
 import { CallFailed, WrongChainNode } from "../../nodes/node_failures.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { type HeadAnswer, headOrNothingSchema, wholeSchema } from "./answers.ts";
+import type { LongReads } from "./long_reads.ts";
 import type { ParseContext } from "./parse_block.ts";
 import { EVM_DIALECT } from "./rpc_errors.ts";
 
@@ -83,6 +84,7 @@ export class FinalBlocks {
 export interface EvmSource {
   readonly pool: NodePool;
   readonly finals: FinalBlocks;
+  readonly long: LongReads;
   readonly context: ParseContext;
 }
 

@@ -7,7 +7,7 @@
  */
 
 import { keccak256, toRlp } from "viem/utils";
-import { TRANSFER_TOPIC } from "../../../chains/evm/read/parse_block.ts";
+import { TRANSFER_TOPIC } from "../../../chains/evm/read/receipt_logs.ts";
 
 type Hex = `0x${string}`;
 // deno-lint-ignore no-explicit-any -- members of RLP are nested as they please

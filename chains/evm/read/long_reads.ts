@@ -1,0 +1,226 @@
+/**
+ * Reads of blocks whose receipts are many. Anybody can fill a block of a cheap chain with logs: as one text a hundred
+ * megabytes of them would hold the thread for seconds. From a bound on they are taken piece by piece; those of one block
+ * of a network at a time, as they take memory. A block that fails again and again has more time with each try, and
+ * from the third on its receipts are asked for one by one, of which those that have come are kept.
+ *
+ * @module
+ */
+
+import type { ChainUnavailable } from "../../chain.ts";
+import { ListCutter } from "../../nodes/list_cutter.ts";
+import type { AnswerShape } from "../../nodes/json_rpc.ts";
+import type { LongAnswer } from "../../nodes/node.ts";
+import { Slices } from "../../nodes/slices.ts";
+import { cutReceiptsSchema, receiptsShape } from "./answers.ts";
+import { LowestFirst } from "./lowest_first.ts";
+import { type KnownTokens, LogLists, type ReadReceipt, withReadLogs } from "./receipt_logs.ts";
+
+/** Bytes of receipts that are read as one text: some ten milliseconds of the thread, twice those of a busy block. */
+const ONE_TEXT_BYTES = 1024 * 1024;
+/** Time is doubled so often. */
+const MOST_DOUBLED = 3;
+/** Nodes that share the time of a read; further ones are only asked where those fail early. */
+const NODES_IN_TIME = 3;
+/** Receipts in one request, by the number of failed tries. */
+const RECEIPTS_AT_ONCE = [50, 5, 1];
+/** Failed tries after which no node is asked for all receipts of the block together. */
+const TOGETHER_TRIES = 2;
+/** More blocks than fail at once; the oldest is forgotten. */
+const MOST_KNOWN = 100;
+
+/** Receipts of a block that have come one by one. */
+interface KeptReceipts {
+  readonly height: number;
+  readonly hash: string;
+  readonly receipts: Map<string, ReadReceipt>;
+}
+
+/** Options of a network's long reads. */
+export interface LongReadOptions {
+  readonly tokens: KnownTokens;
+  /** Bound of one read over all nodes, milliseconds; longer where a block fails again and again. */
+  readonly totalTimeoutMs: number;
+  /** Number of nodes that it is for. */
+  readonly nodes: number;
+  /** Bytes that are read as one text; default a megabyte. */
+  readonly oneTextBytes?: number;
+}
+
+/** The long reads of one network. */
+export class LongReads {
+  readonly turns = new LowestFirst();
+  readonly #failures = new Map<number, number>();
+  /** A call that is left alone for a while fails with what it failed with before, which counts once. */
+  readonly #counted = new WeakSet<ChainUnavailable>();
+  #kept: KeptReceipts | null = null;
+
+  constructor(readonly options: LongReadOptions) {}
+
+  /** Failed tries of a block so far. */
+  failuresOf(height: number): number {
+    return this.#failures.get(height) ?? 0;
+  }
+
+  /** So many times the usual time a read of a block has. */
+  patience(height: number): number {
+    return 2 ** Math.min(this.failuresOf(height), MOST_DOUBLED);
+  }
+
+  /** The same for a read of any block of which it is not known yet which. */
+  get mostPatience(): number {
+    return Math.max(1, ...[...this.#failures.keys()].map((height) => this.patience(height)));
+  }
+
+  /** Begins to read the receipts of a block. */
+  begin(height: number, hash: string): LongRead {
+    return new LongRead(this, height, hash);
+  }
+
+  /** Counts a failed try. @returns false where this failure was counted before */
+  failed(height: number, failure: ChainUnavailable): boolean {
+    if (this.#counted.has(failure)) return false;
+    this.#counted.add(failure);
+    const failures = this.failuresOf(height) + 1;
+    this.#failures.delete(height);
+    this.#failures.set(height, failures);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > MOST_KNOWN && oldest !== undefined) this.#failures.delete(oldest);
+    return true;
+  }
+
+  /** A block was read. */
+  succeeded(height: number): void {
+    this.#failures.delete(height);
+    this.forget(height);
+  }
+
+  /** Drops the receipts of a block that were kept. */
+  forget(height: number): void {
+    if (this.#kept?.height === height) this.#kept = null;
+  }
+
+  /** Receipts of a block that have come in earlier tries; only those of the lowest block are kept. */
+  keptOf(height: number, hash: string): Map<string, ReadReceipt> {
+    if (this.#kept?.hash === hash) return this.#kept.receipts;
+    const receipts = new Map<string, ReadReceipt>();
+    if (this.#kept === null || this.#kept.height >= height) {
+      this.#kept = { height, hash, receipts };
+    }
+    return receipts;
+  }
+}
+
+/** One read of a block's receipts, or of one of them. */
+export class LongRead implements LongAnswer, Disposable {
+  readonly from: number;
+  readonly patience: number;
+  readonly wholeMs: number;
+  hasBegun = false;
+  readonly #reads: LongReads;
+  readonly #height: number;
+  readonly #hash: string;
+  readonly #slices = new Slices();
+  readonly #logs: LogLists;
+  #cutter: ListCutter | null = null;
+  #holdsTurn = false;
+
+  constructor(reads: LongReads, height: number, hash: string) {
+    const { tokens, totalTimeoutMs, nodes, oneTextBytes } = reads.options;
+    this.#reads = reads;
+    this.#height = height;
+    this.#hash = hash;
+    this.#logs = new LogLists(tokens);
+    this.from = oneTextBytes ?? ONE_TEXT_BYTES;
+    this.patience = reads.patience(height);
+    this.wholeMs = totalTimeoutMs * this.patience / Math.min(nodes, NODES_IN_TIME);
+  }
+
+  /** True where all receipts of the block may still come in one answer. */
+  get mayBeTogether(): boolean {
+    return this.#reads.failuresOf(this.#height) < TOGETHER_TRIES;
+  }
+
+  /** Receipts to ask for in one request. */
+  get atOnce(): number {
+    return RECEIPTS_AT_ONCE[this.#reads.failuresOf(this.#height)] ?? 1;
+  }
+
+  /** Receipts of the block that have come in earlier tries, by their transactions. */
+  get kept(): Map<string, ReadReceipt> {
+    return this.#reads.keptOf(this.#height, this.#hash);
+  }
+
+  async begin(signal: AbortSignal | undefined): Promise<void> {
+    this.hasBegun = true;
+    if (!this.#holdsTurn) {
+      await this.#reads.turns.enter(this.#height, signal);
+      this.#holdsTurn = true;
+    }
+    this.#cutter = new ListCutter("logs", this.#logs);
+  }
+
+  async take(piece: Uint8Array): Promise<void> {
+    this.#cutter?.push(piece);
+    await this.#slices.rest();
+  }
+
+  end(): string {
+    return this.#cutter?.end() ?? "";
+  }
+
+  /** Receipts of an answer, whether its logs were taken out of it or not. */
+  readonly receipts: AnswerShape<readonly ReadReceipt[] | null> = {
+    safeParse: (json) => {
+      if (isCut(json)) return cutReceiptsSchema(this.#logs.lists).safeParse(json);
+      const parsed = receiptsShape.safeParse(json);
+      if (!parsed.success) return parsed;
+      const { tokens } = this.#reads.options;
+      const data = parsed.data?.map((receipt) => withReadLogs(receipt, tokens)) ?? null;
+      return { success: true, data };
+    },
+  };
+
+  /** The receipt of one transaction; null where the node does not have it. */
+  readonly receipt: AnswerShape<ReadReceipt | null> = {
+    safeParse: (json) => {
+      if (json === null) return { success: true, data: null };
+      const parsed = this.receipts.safeParse([json]);
+      return parsed.success ? { success: true, data: parsed.data?.[0] ?? null } : parsed;
+    },
+  };
+
+  /**
+   * Counts a failure for which the block may be too long.
+   *
+   * @returns true where its node was sending it, now or in an earlier try, and is not to blame
+   */
+  failed(failure: ChainUnavailable, signal: AbortSignal): boolean {
+    const { category } = failure;
+    const mayBeLong = category === "timeout" || category === "network" ||
+      category === "server-error";
+    // a caller that gave up says nothing of a block that had not begun to come
+    if (!mayBeLong || (signal.aborted && !this.hasBegun)) return false;
+    const isNew = this.#reads.failed(this.#height, failure);
+    return this.hasBegun || !isNew;
+  }
+
+  /** Its receipts were compared with their root. */
+  proved(isWhole: boolean): void {
+    if (isWhole) this.#reads.succeeded(this.#height);
+    else this.#reads.forget(this.#height);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#holdsTurn) this.#reads.turns.leave();
+    this.#holdsTurn = false;
+  }
+}
+
+/** True for receipts whose logs were taken out of them. */
+function isCut(json: unknown): boolean {
+  if (!Array.isArray(json)) return false;
+  const [first] = json;
+  return typeof first === "object" && first !== null && Array.isArray(first.logs) &&
+    typeof first.logs[0] === "number";
+}

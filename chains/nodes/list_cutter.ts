@@ -1,0 +1,197 @@
+/**
+ * Takes long lists out of a JSON text that comes in pieces: each member of a list under one name is handed on by itself
+ * and forgotten, and what is left is a short text with a number in the place of each list. So a text of any length needs
+ * memory for its longest member alone, and no step of the work is long.
+ *
+ * @module
+ */
+
+import { ChainUnavailable } from "../chain.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+/** Blank, tab and line ends are no larger. */
+const LAST_BLANK = 0x20;
+
+/** Length of the text without its lists: far more than blocks have transactions. */
+const LONGEST_REST_BYTES = 32 * 1024 * 1024;
+const FIRST_SIZE = 4 * 1024;
+
+/** Receives what is taken out. */
+export interface CutMembers {
+  /** A member of the present list, an object. */
+  member(json: unknown): void;
+  /** The present list has ended. @returns the number that stands for it */
+  end(): number;
+}
+
+/** The place from one on at which a text may end, or a letter is escaped. */
+function endOfPlain(piece: Uint8Array, from: number): number {
+  let i = from;
+  while (i < piece.length && piece[i] !== QUOTE && piece[i] !== BACKSLASH) i++;
+  return i;
+}
+
+function malformed(why: string): ChainUnavailable {
+  return new ChainUnavailable("malformed", `Cannot read a long answer as ${why}`);
+}
+
+/** Bytes that grow. */
+class Bytes {
+  #buffer = new Uint8Array(FIRST_SIZE);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(bytes: Uint8Array): void {
+    const size = this.#size + bytes.length;
+    if (size > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(size, 2 * this.#buffer.length));
+      larger.set(this.#buffer.subarray(0, this.#size));
+      this.#buffer = larger;
+    }
+    this.#buffer.set(bytes, this.#size);
+    this.#size = size;
+  }
+
+  /** Gives all of them away; there are none then. */
+  take(): Uint8Array {
+    const bytes = this.#buffer.subarray(0, this.#size);
+    this.#buffer = new Uint8Array(FIRST_SIZE);
+    this.#size = 0;
+    return bytes;
+  }
+}
+
+/** Cuts one text. */
+export class ListCutter {
+  readonly #name: Uint8Array;
+  readonly #members: CutMembers;
+  readonly #rest = new Bytes();
+  /** The beginning of a member whose end is in a later piece. */
+  readonly #begun = new Bytes();
+  readonly #decoder = new TextDecoder();
+  readonly #encoder = new TextEncoder();
+  #inText = false;
+  #isEscaped = false;
+  /** Letters of the present text that are those of the name; -1: it is another text. */
+  #matched = -1;
+  /** `name`: the last text was the name; `colon`: and a colon followed. */
+  #seen: "name" | "colon" | null = null;
+  /** Objects and lists that are open in the present list; -1: outside of one. */
+  #depth = -1;
+
+  /** @param name of the lists that are taken out, letters of ASCII */
+  constructor(name: string, members: CutMembers) {
+    this.#name = new TextEncoder().encode(name);
+    this.#members = members;
+  }
+
+  /**
+   * Takes the next piece of the text.
+   *
+   * @throws {ChainUnavailable} `malformed` where a list has a member that is no object, or what is left is too long
+   */
+  push(piece: Uint8Array): void {
+    /** From where on the piece belongs to what is left, or to the present member. */
+    let from = 0;
+    for (let i = 0; i < piece.length; i++) {
+      if (this.#inText) {
+        // most bytes are within texts of members, of which only the end matters
+        if (this.#depth >= 0 && !this.#isEscaped) i = endOfPlain(piece, i);
+        if (i < piece.length) this.#inside(piece[i] as number);
+        continue;
+      }
+      const byte = piece[i] as number;
+      if (byte === QUOTE) {
+        if (this.#depth === 0) throw malformed("a list has a text");
+        this.#inText = true;
+        this.#matched = 0;
+        this.#seen = null;
+      } else if (this.#depth < 0) {
+        if (!this.#opensList(byte)) continue;
+        this.#rest.add(piece.subarray(from, i + 1));
+        this.#requireShort();
+        this.#depth = 0;
+        from = i + 1;
+      } else if (byte === OPEN || byte === OPEN_LIST) {
+        if (this.#depth === 0) {
+          if (byte === OPEN_LIST) throw malformed("a list has a list");
+          from = i;
+        }
+        this.#depth += 1;
+      } else if (this.#depth === 0) {
+        if (byte === CLOSE_LIST) {
+          this.#rest.add(this.#encoder.encode(String(this.#members.end())));
+          this.#depth = -1;
+          from = i;
+        } else if (byte > LAST_BLANK && byte !== COMMA) throw malformed("a list has no objects");
+      } else if (byte === CLOSE || byte === CLOSE_LIST) {
+        this.#depth -= 1;
+        if (this.#depth === 0) this.#member(piece.subarray(from, i + 1));
+      }
+    }
+    if (this.#depth < 0) {
+      this.#rest.add(piece.subarray(from));
+      this.#requireShort();
+    } else if (this.#depth > 0) this.#begun.add(piece.subarray(from));
+  }
+
+  /** The text without its lists, after its last piece. */
+  end(): string {
+    return this.#decoder.decode(this.#rest.take());
+  }
+
+  /** A letter within a text. */
+  #inside(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === BACKSLASH) {
+      this.#isEscaped = true;
+      this.#matched = -1;
+    } else if (byte === QUOTE) {
+      this.#inText = false;
+      this.#seen = this.#depth < 0 && this.#matched === this.#name.length ? "name" : null;
+    } else if (this.#matched >= 0) {
+      this.#matched = this.#name[this.#matched] === byte ? this.#matched + 1 : -1;
+    }
+  }
+
+  /** True where a letter outside of texts opens a list of the name. */
+  #opensList(byte: number): boolean {
+    if (byte <= LAST_BLANK) return false;
+    const opens = byte === OPEN_LIST && this.#seen === "colon";
+    this.#seen = byte === COLON && this.#seen === "name" ? "colon" : null;
+    return opens;
+  }
+
+  #member(last: Uint8Array): void {
+    let bytes = last;
+    if (this.#begun.size > 0) {
+      this.#begun.add(last);
+      bytes = this.#begun.take();
+    }
+    this.#members.member(jsonOf(this.#decoder.decode(bytes)));
+  }
+
+  #requireShort(): void {
+    if (this.#rest.size > LONGEST_REST_BYTES) {
+      throw malformed(`it has more than ${LONGEST_REST_BYTES} bytes besides its lists`);
+    }
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed("a member of a list is no JSON");
+  }
+}
