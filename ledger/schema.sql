@@ -491,6 +491,7 @@ CREATE TABLE book.lane_nonce (
 CREATE INDEX lane_nonce_open ON book.lane_nonce USING btree (network, payer, nonce) WHERE (used_by IS NULL);
 CREATE CONSTRAINT TRIGGER lane_nonce_ends_all AFTER UPDATE OF used_by ON book.lane_nonce DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION book.check_nonce_ends_all();
 CREATE TRIGGER lane_nonce_is_kept BEFORE INSERT OR DELETE OR UPDATE ON book.lane_nonce FOR EACH ROW EXECUTE FUNCTION book.keep_lane_nonce();
+CREATE TRIGGER lane_nonce_is_not_told_of_others BEFORE INSERT ON book.lane_nonce FOR EACH ROW WHEN ((NOT new.foreign_hand)) EXECUTE FUNCTION book.check_told_nonce();
 
 CREATE TABLE book.late_outcome (
   outgoing_id text COLLATE "C" NOT NULL,
@@ -961,6 +962,19 @@ CREATE TABLE book.system_delta (
   amount numeric(76,18) NOT NULL
 );
 CREATE TRIGGER system_delta_is_not_truncated BEFORE TRUNCATE ON book.system_delta FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
+
+CREATE TABLE book.told_nonce (
+  network text COLLATE "C" NOT NULL,
+  payer text COLLATE "C" NOT NULL,
+  nonce bigint NOT NULL,
+  intents text[] NOT NULL,
+  CONSTRAINT told_nonce_pkey PRIMARY KEY (network, payer, nonce),
+  CONSTRAINT told_nonce_intents_check CHECK ((cardinality(intents) > 0)),
+  CONSTRAINT told_nonce_nonce_check CHECK (((nonce >= 0) AND (nonce <= '9007199254740991'::bigint))),
+  CONSTRAINT told_nonce_payer_check CHECK (((payer = 'hot'::text) OR (payer ~ '^[0-9]{1,10}$'::text)))
+);
+CREATE TRIGGER told_nonce_is_kept BEFORE DELETE OR UPDATE ON book.told_nonce FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER told_nonce_is_not_truncated BEFORE TRUNCATE ON book.told_nonce FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.transaction (
   merchant_id text COLLATE "C" NOT NULL,
@@ -1523,6 +1537,7 @@ UNION ALL
 -- book.check_sweep_items() RETURNS trigger
 -- book.check_sweep_verdict() RETURNS trigger
 -- book.check_sweep_write_off() RETURNS trigger
+-- book.check_told_nonce() RETURNS trigger
 -- book.check_top_up() RETURNS trigger
 -- book.check_transition() RETURNS trigger
 -- book.check_verdict() RETURNS trigger

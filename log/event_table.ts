@@ -502,7 +502,7 @@ export const EVENTS = {
   ],
   "failover.nonce_waits": [
     "error",
-    "{network}: the signer gave nonce {nonce} of {payer} to a transfer, and lower ones are not promised to anything: the hold goes on until other transfers have them",
+    "{network}: the signer gave nonce {nonce} of {payer} to a transfer, and lower ones are known to none: the hold goes on until they are taken out of use",
   ],
   "failover.nonce_held": [
     "warning",

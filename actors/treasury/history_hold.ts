@@ -30,11 +30,16 @@ import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { newId } from "../runtime/ids.ts";
-import { restoreLanes } from "./restore_lanes.ts";
+import { restoreLanes, type RestorePass } from "./restore_lanes.ts";
 import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 
 /** Milliseconds between two questions to the signer for earlier signatures, while a hold is open. */
 const ADOPT_MS = 2_000;
+/**
+ * Milliseconds for which a hold goes on at least where wallets number their transactions, from when this process has met
+ * it: the signers of all nodes that run have told what they gave by then.
+ */
+const TELLING_MS = 60_000;
 /** Milliseconds between two lines of the log which say that a clock or a node is wrong. */
 const DOUBT_MS = 30_000;
 
@@ -55,6 +60,10 @@ export class HistoryHold {
   #doubtedAt = -Infinity;
   /** Holds since whose beginning the signer has told all nonces that it gave, and they are promised again. */
   #restored: ReadonlySet<string> = new Set();
+  /** Times at which this process has met the holds that are open, by its own clock. */
+  #metAt: ReadonlyMap<string, number> = new Map();
+  /** Last time that a nonce was promised without the transactions that another node's signer has. */
+  #bareAt = -Infinity;
 
   constructor(deps: HistoryHoldDeps) {
     this.#deps = deps;
@@ -86,20 +95,31 @@ export class HistoryHold {
    * hold waits for: what the blocks since have ended may be queued again by then, with a nonce that only the signer knows.
    */
   async #pollLanes(holds: readonly OpenHold[]): Promise<void> {
-    const passed = await this.#readPassed(holds);
+    const now = this.#monotonic();
+    this.#metAt = new Map(
+      holds.map(({ failoverId }) => [failoverId, this.#metAt.get(failoverId) ?? now]),
+    );
+    const areTold = [...this.#metAt.values()].every((metAt) => now - metAt >= TELLING_MS);
+    const passed = areTold ? await this.#readPassed(holds) : [];
     const isKnown = holds.every(({ failoverId }) => this.#restored.has(failoverId));
     if (isKnown && passed.length === 0) return await this.#end();
-    if (!await this.#restore()) return;
+    // nonces that no signer has told of by now are taken out of use
+    const { isWhole, isBare } = await this.#restore(passed.length > 0);
+    if (isBare) this.#bareAt = now;
+    if (!isWhole) return;
     this.#restored = new Set(holds.map(({ failoverId }) => failoverId));
-    await this.#compare(passed);
+    // what another node's signer has signed is looked for in blocks once that node has added it
+    if (now - this.#bareAt >= TELLING_MS) await this.#compare(passed);
   }
 
   /** Those of the holds whose blocks are read, with the ends of all transactions that were met in them. */
   async #readPassed(holds: readonly OpenHold[]): Promise<readonly string[]> {
     const { sql, chain: { network } } = this.#deps;
     const passed = new Set(await readPassedHolds(sql, network));
-    const own = holds.filter(({ failoverId }) => passed.has(failoverId));
-    const highest = Math.max(-1, ...own.map(({ headHeight }) => headHeight ?? -1));
+    const own = holds.flatMap(({ failoverId, headHeight }) =>
+      passed.has(failoverId) && headHeight !== null ? [{ failoverId, headHeight }] : []
+    );
+    const highest = Math.max(...own.map(({ headHeight }) => headHeight));
     if (own.length === 0 || await hasLateOutcome(sql, network, highest)) return [];
     return own.map(({ failoverId }) => failoverId);
   }
@@ -133,17 +153,18 @@ export class HistoryHold {
     }
   }
 
-  /** Promises nonces again that the signer gave. @returns whether all are that it knows now */
-  async #restore(): Promise<boolean> {
+  /** Promises nonces again that signers gave. */
+  async #restore(fillsGaps: boolean): Promise<RestorePass> {
     const { sql, chain, signer } = this.#deps;
     const { network } = chain;
-    if (!this.#isDue()) return false;
+    const nothing = { isWhole: false, isBare: false };
+    if (!this.#isDue()) return nothing;
     try {
-      return await restoreLanes({ sql, chain, signer });
+      return await restoreLanes({ sql, chain, signer, fillsGaps });
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof SignerUnavailable)) throw error;
       logEvent("failover.signed_unread", { network, error });
-      return false;
+      return nothing;
     }
   }
 

@@ -10,36 +10,52 @@ import type { Chain } from "../../chains/chain.ts";
 import type { RememberedSignature, Signer } from "../../chains/signer.ts";
 import { isToBlame } from "../../ledger/database/database_errors.ts";
 import {
-  bridgeGap,
+  fillGap,
   type LostNonce,
   readUnderWay,
   type Restored,
   restoreNonce,
 } from "../../ledger/lanes/restore_nonces.ts";
+import { keepToldNonce, readToldNonces } from "../../ledger/lanes/told_nonces.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { shareOf } from "../../ledger/money/shares.ts";
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
+import { newId } from "../runtime/ids.ts";
 import { faultOf, termsOf } from "./signed_rows.ts";
 
 /** Transfers of one question: each may have been replaced a dozen times. */
 const PAGE = 100;
+
+/** Missing nonces below one that are taken out of use in one pass. */
+const MOST_FILLED = 100;
 
 /** Dependencies of bringing lanes back. */
 interface RestoreDeps {
   readonly sql: Sql;
   readonly chain: Chain;
   readonly signer: Pick<Signer, "live">;
+  /** True where nonces that no signer has told of are taken out of use, so that later ones can be promised. */
+  readonly fillsGaps: boolean;
+}
+
+/** The result of a pass. */
+export interface RestorePass {
+  /**
+   * False where it has to be made again: another transaction held a transfer, or one of the hot wallet has a nonce that
+   * cannot be promised to it yet.
+   */
+  readonly isWhole: boolean;
+  /** True where a nonce was promised of which only another node's signer has the transactions: that node is to add them. */
+  readonly isBare: boolean;
 }
 
 /**
  * One pass over all transfers that wait.
  *
- * @returns false where it has to be made again: another transaction held a transfer, or one of the hot wallet has a nonce
- *   that cannot be promised to it yet
  * @throws {SignerUnavailable} when the signer cannot be asked; then nothing is known of what it gave
  */
-export async function restoreLanes(deps: RestoreDeps): Promise<boolean> {
+export async function restoreLanes(deps: RestoreDeps): Promise<RestorePass> {
   const { sql, chain, signer } = deps;
   const { network } = chain;
   const near = (await chain.solid()).height;
@@ -53,33 +69,40 @@ export async function restoreLanes(deps: RestoreDeps): Promise<boolean> {
       addTo(lost, chain, signature, near);
     }
   }
-  const given = [...lost.values()].flatMap(({ intents }) => intents);
+  for (const told of await readToldNonces(sql, network)) {
+    const key = keyOf(told);
+    if (!lost.has(key)) lost.set(key, { ...told, attempts: [] });
+  }
   let isWhole = true;
+  let isBare = false;
   for (const [payer, nonces] of Map.groupBy(lost.values(), (one) => one.payer)) {
     for (const one of nonces.toSorted((a, b) => a.nonce - b.nonce)) {
-      const end = await place(deps, one, given);
+      const end = await place(deps, one);
       // a deposit address pays the service's own wallet: no other network waits until its lane is in order
       const hasToWait = end === "held" || payer === "hot" && (end === "gap" || end === "not_ended");
       if (hasToWait) isWhole = false;
-      // what follows it cannot be promised before it
-      if (end === "gap") break;
+      if (end === "restored" && one.attempts.length === 0) isBare = true;
     }
   }
-  return isWhole;
+  return { isWhole, isBare };
 }
 
-/** Brings one nonce back, with others before it where they are missing. */
+/** Brings one nonce back; those before it that are missing are taken out of use. */
 async function place(
-  { sql, chain: { network } }: RestoreDeps,
+  { sql, chain: { network }, fillsGaps }: RestoreDeps,
   lost: LostNonce,
-  given: readonly string[],
 ): Promise<Restored> {
   const { payer, nonce, intents } = lost;
-  for (;;) {
+  const mayFill = fillsGaps && payer === "hot";
+  for (let filled = 0;; filled++) {
     const end = await restoreApart(sql, network, lost);
-    if (end === "gap" && await bridgeGap(sql, network, payer, given)) continue;
+    const fills = end === "gap" && mayFill && filled < MOST_FILLED;
+    if (fills && await fillApart(sql, network)) continue;
     if (end === "restored") {
       for (const outgoingId of intents) logEvent("failover.signed_before", { network, outgoingId });
+    }
+    if (end === "gap" || end === "held" || end === "not_ended") {
+      await keepToldNonce(sql, network, lost);
     }
     if (end === "gap") logEvent("failover.nonce_waits", { network, payer, nonce });
     if (end === "held" || end === "not_ended") {
@@ -91,7 +114,10 @@ async function place(
   }
 }
 
-/** Brings one nonce back; what the database refuses in it keeps no other one from that: the signer goes on to guard it. */
+/**
+ * Brings one nonce back. Where the database refuses its transactions, its transfers are promised it without them: the signer
+ * signs them again with it, and nothing else takes it.
+ */
 async function restoreApart(
   sql: Sql,
   network: Chain["network"],
@@ -104,8 +130,24 @@ async function restoreApart(
     for (const outgoingId of lost.intents) {
       logEvent("failover.not_adopted", { network, outgoingId, reason: error });
     }
-    return "not_waiting";
+    if (lost.attempts.length === 0) return "not_waiting";
+    return await restoreApart(sql, network, { ...lost, attempts: [] });
   }
+}
+
+/** Takes the hot wallet's next nonce out of use. @returns false where that has to be tried again */
+async function fillApart(sql: Sql, network: Chain["network"]): Promise<boolean> {
+  try {
+    return await fillGap(sql, network, newId("out"));
+  } catch (error) {
+    // another node has promised it at the same time
+    if (!isToBlame(error)) throw error;
+    return false;
+  }
+}
+
+function keyOf({ payer, nonce }: Pick<LostNonce, "payer" | "nonce">): string {
+  return `${payer}/${nonce}`;
 }
 
 /** Adds a signature to its nonce; one that cannot be read is logged and left out. */
@@ -118,7 +160,7 @@ function addTo(
   if (numbered === null) return;
   const { nonce, purpose } = numbered;
   const payer = String(numbered.payer);
-  const key = `${payer}/${nonce}`;
+  const key = keyOf({ payer, nonce });
   const earlier = lost.get(key);
   if (earlier?.attempts.some(({ txid }) => txid === signed.txid) === true) return;
   const terms = termsOf(chain, signed.bytes, near);

@@ -8,6 +8,8 @@ import type { Fragment, Sql, TransactionSql } from "postgres";
 import type { AnySql } from "../database/connect.ts";
 import { type Amount, formatAmount, ZERO } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
+import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
+import { isToldOf, type ToldNonce } from "./told_nonces.ts";
 
 /** One transaction that the signer remembers to have signed with a nonce. */
 export interface LostAttempt {
@@ -18,14 +20,9 @@ export interface LostAttempt {
   readonly feeLimits: readonly Amount[];
 }
 
-/** A nonce, the transfers that the signer gave it to, and what it has signed with it. */
-export interface LostNonce {
-  /** `hot`, or a derivation index. */
-  readonly payer: string;
-  readonly nonce: number;
-  /** Ids of transfers, in the order of the transactions. */
-  readonly intents: readonly string[];
-  /** Oldest first. */
+/** A nonce, the transfers that a signer gave it to, and what is known to be signed with it. */
+export interface LostNonce extends ToldNonce {
+  /** Oldest first; none where only another node's signer has them. */
   readonly attempts: readonly LostAttempt[];
 }
 
@@ -55,8 +52,7 @@ class Undone extends Error {
 
 /**
  * Promises a nonce to the transfers that the signer gave it to, and stores what was signed with it: what lands of it is
- * known then, and nothing else takes it. Only while a hold is open, in which nothing is signed, and only for transfers that
- * were made before.
+ * known then, and nothing else takes it. Only while a hold is open, in which nothing is signed.
  *
  * @throws where another transaction holds a row for longer than the session's `lock_timeout`
  */
@@ -88,14 +84,15 @@ export async function restoreNonce(
   }
 }
 
-/** The condition of transfers `o` that wait to be paid with a nonce, or with none so far, since before an open hold. */
+/**
+ * The condition of transfers `o` that wait to be paid with a nonce, or with none so far, while a hold is open. What the
+ * signer knows was made before it, whatever their times say: those are of another machine's clock.
+ */
 function waits(sql: AnySql, network: Network, { payer, nonce, intents }: LostNonce): Fragment {
   return sql`o.id = ANY (${[...intents]}::text[]) AND o.network = ${network}
     AND (o.nonce = ${nonce} AND o.status IN ('queued', 'signed') OR o.nonce IS NULL AND o.status = 'queued')
     AND book.payer_of(o.wallet, o.fee_payer) = ${payer}
-    AND EXISTS (
-      SELECT FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
-      WHERE n.network = o.network AND n.compared_at IS NULL AND o.created_at < f.found_at)`;
+    AND EXISTS (SELECT FROM hub.failover_network n WHERE n.network = o.network AND n.compared_at IS NULL)`;
 }
 
 /** Finds out, without a lock, whether transfers wait to be paid with a nonce. @throws {Undone} where they do not */
@@ -209,35 +206,44 @@ export async function readUnderWay(
   return rows.map(({ id }) => id);
 }
 
+/** The least that a transfer moves; one that takes a nonce out of use is never signed. */
+const LEAST = "0.000000000000000001";
+/** The reason of a transfer that was made to take a nonce out of use. */
+const OUT_OF_USE = "what had its nonce is lost: the nonce is taken out of use";
+
 /**
- * Promises the next nonce of a wallet to the oldest queued transfer of it that the signer gave none to, so that those that
- * have later ones can follow. Only while a hold is open; it is signed after it.
+ * Promises the hot wallet's next nonce to a transfer that is given up at once, so that its lane fills it with a transfer of
+ * nothing, and those that have later nonces can follow. It is a new transfer, which no signer can have signed: one that
+ * waits may have another nonce from the signer of another node, and would be paid with both. Only while a hold is open;
+ * nothing is signed before it is over.
  *
- * @param given transfers that the signer gave nonces to
- * @returns false where there is no such transfer
+ * @param outgoingId id of the new transfer
+ * @returns false where no hold is open, the lane has no beginning, or a signer has told of the nonce
+ * @throws where another one has promised the same nonce at the same time
  */
-export async function bridgeGap(
+export async function fillGap(
   sql: Sql,
   network: Network,
-  payer: string,
-  given: readonly string[],
+  outgoingId: string,
 ): Promise<boolean> {
   return await sql.begin(async (tx) => {
-    const [row] = await tx<{ id: string }[]>`
-      SELECT o.id FROM book.outgoing o
-      WHERE o.network = ${network} AND o.status = 'queued' AND o.nonce IS NULL
-        AND book.payer_of(o.wallet, o.fee_payer) = ${payer} AND o.id <> ALL (${[...given]}::text[])
-        AND EXISTS (
-          SELECT FROM hub.failover_network n WHERE n.network = o.network AND n.compared_at IS NULL)
-        AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
-      ORDER BY o.id LIMIT 1 FOR NO KEY UPDATE OF o SKIP LOCKED`;
-    if (row === undefined) return false;
-    const next = await nextNonce(tx, network, payer);
-    if (next === null) return false;
+    const next = await nextNonce(tx, network, "hot");
+    if (next === null || await isToldOf(tx, network, "hot", next)) return false;
+    const made = await tx`
+      INSERT INTO book.outgoing
+        (id, merchant_id, kind, network, currency, amount, destination, status, created_at, updated_at)
+      SELECT ${outgoingId}, ${PLATFORM_ACCOUNT}, 'gas', w.network, 'native', ${LEAST}::text::numeric, w.hot_wallet,
+        'queued', now(), now()
+      FROM hub.wallet w WHERE w.network = ${network} AND EXISTS (
+        SELECT FROM hub.failover_network n WHERE n.network = w.network AND n.compared_at IS NULL)
+      RETURNING 1`;
+    if (made.length === 0) return false;
     await tx`
       INSERT INTO book.lane_nonce (network, payer, nonce, intents)
-      VALUES (${network}, ${payer}, ${next}, ${[row.id]}::text[])`;
-    await tx`UPDATE book.outgoing SET nonce = ${next}, updated_at = now() WHERE id = ${row.id}`;
+      VALUES (${network}, 'hot', ${next}, ${[outgoingId]}::text[])`;
+    await tx`UPDATE book.outgoing SET nonce = ${next} WHERE id = ${outgoingId}`;
+    await tx`
+      UPDATE book.outgoing SET status = 'void', reason = ${OUT_OF_USE} WHERE id = ${outgoingId}`;
     return true;
   });
 }

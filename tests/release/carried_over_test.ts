@@ -33,6 +33,7 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "book.list_bucket": FULL_BUCKET,
   "book.list_large_bucket": FULL_BUCKET,
   "book.list_summed": FULL_BUCKET,
+  "book.told_nonce": NUMBERED,
   "hub.deposit_proof_rule": NOT_REACHED,
   "hub.scanned_contract": NOT_REACHED,
   "hub.scanned_range": NOT_REACHED,

@@ -28,6 +28,14 @@ async function promise(sql: AnySql, nonce: number, intents: readonly string[]): 
   await sql`UPDATE book.outgoing SET nonce = ${nonce} WHERE id = ANY (${ids}::text[])`;
 }
 
+/** Keeps what a signer has told of a nonce. */
+async function tell(sql: AnySql, nonce: number, id: string): Promise<void> {
+  await sql`
+    INSERT INTO book.told_nonce (network, payer, nonce, intents) VALUES ('ETH', 'hot', ${nonce}, ${[
+    id,
+  ]}::text[])`;
+}
+
 /** One more attempt of a transfer; one that pays signs it. */
 async function sign(
   sql: AnySql,
@@ -110,6 +118,17 @@ const BROKEN: Readonly<Record<string, Broken>> = {
   ],
   "a nonce promised twice": ["lane_nonce_pkey", (sql) => promise(sql, 9, ["o4"])],
   "a nonce promised to nothing": ["lane_nonce_check", (sql) => promise(sql, 10, [])],
+  "a nonce that a signer has given to another transfer that waits": [
+    "a signer has given it to others that wait",
+    async (sql) => {
+      await tell(sql, 10, "o4");
+      await promise(sql, 10, ["o5"]);
+    },
+  ],
+  "what a signer has told of a nonce, changed": ["written once", async (sql) => {
+    await tell(sql, 10, "o4");
+    await sql`UPDATE book.told_nonce SET intents = '{o5}'`;
+  }],
   "a nonce that is used when it is promised": [
     FOLLOWS,
     (sql) =>
@@ -420,4 +439,21 @@ test("one transaction carries two sweeps that share a promise", async () => {
     await move(tx, "s2", "final");
     await commit(tx);
   });
+});
+
+test("a nonce that a signer has told of is promised to its transfers, and to others once those are over", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addLane(sql);
+  await tell(sql, 10, "o4");
+  await tell(sql, 11, "o5");
+  await promise(sql, 10, ["o4"]);
+  await sql`UPDATE book.outgoing SET status = 'void' WHERE id = 'o5'`;
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    VALUES ('o6', 'mer_1', 'payout', 'wd6', 'ETH', 'USDT', 1, '0xA', 'queued', now(), now())`;
+  await promise(sql, 11, ["o6"]);
+  const rows =
+    await sql`SELECT nonce::int, intents FROM book.lane_nonce WHERE nonce > 9 ORDER BY nonce`;
+  assertEquals([...rows], [{ nonce: 10, intents: ["o4"] }, { nonce: 11, intents: ["o6"] }]);
 });

@@ -8,6 +8,7 @@ import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readOpenHolds, readSigningStop } from "../../ledger/failover/holds.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { countingSigner } from "../properties/support/counting_signer.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { LANE_NETWORK, openLane, type TestLane } from "./support/test_lane.ts";
@@ -99,37 +100,86 @@ for (const keepsPromises of [false, true]) {
   });
 }
 
-test("a nonce whose transfer is lost as well is bridged by another that waits, or the hold waits for one", async () => {
+/** Takes a transfer away that a standby lacks. */
+async function loseTransfer(sql: Sql, id: string): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`DELETE FROM book.outgoing WHERE id = ${id}`;
+  });
+}
+
+/** Payouts of a test with their statuses and nonces. */
+async function payouts(lane: TestLane): Promise<readonly string[]> {
+  return (await lane.states()).filter((state) => /^o\d /.test(state));
+}
+
+test("a nonce whose transfer is lost as well is taken out of use, and nothing that waits is paid with it", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const lane = await openLane(sql);
   lane.chain.losesBroadcasts = true;
   for (const id of ["o1", "o2"]) await lane.addPayout(id);
   assertEquals(await lane.turn(), 2);
+  await lane.addPayout("o0");
   await loseNonces(sql, false, "o1", "o2");
-  await sql.begin(async (tx) => {
-    await tx`SET LOCAL session_replication_role = replica`;
-    await tx`DELETE FROM book.outgoing WHERE id = 'o1'`;
-  });
-  const hold = holdOf(sql, lane);
-  for (let round = 0; round < 3; round++) {
-    await hold.poll();
-    await lane.settle();
-  }
-  assertEquals(await lane.states(), ["o2 queued null"]);
-  assertEquals(
-    await readSigningStop(sql, LANE_NETWORK) === null,
-    false,
-    "its nonce has none before it",
-  );
-  await lane.addPayout("o3");
+  await loseTransfer(sql, "o1");
   lane.chain.losesBroadcasts = false;
   await passHold(sql, lane);
-  assertEquals(await lane.states(), ["o2 signed 8", "o3 queued 7"]);
+  assertEquals(await payouts(lane), ["o0 queued null", "o2 signed 8"]);
   await lane.finish();
-  // the signer knows that nonce as the lost transfer's: it is filled, and the other one gets the next
-  assertEquals(await lane.states(), ["o2 final 8", "o3 final 9"]);
-  assertEquals([...paid(lane)].sort(), ["o2", "o3"]);
+  assertEquals(await payouts(lane), ["o0 final 9", "o2 final 8"]);
+  assertEquals(lane.chain.solid.map(({ nonce, pays }) => [nonce, ...pays]), [
+    [7],
+    [8, "o2"],
+    [9, "o0"],
+  ]);
+});
+
+test("two nodes whose signers know nothing of each other give each payout the nonce that either gave it, and pay it once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const other = countingSigner(sql, LANE_NETWORK, {}, "other");
+  for (const id of ["o1", "o2"]) await lane.addPayout(id);
+  lane.chain.losesBroadcasts = true;
+  assertEquals(await lane.turn(), 2);
+  await lane.addPayout("o3");
+  assertEquals(await lane.turnOfOther(other), 1);
+  assertEquals(await lane.states(), ["o1 signed 7", "o2 signed 8", "o3 signed 9"]);
+  const [sent] = await sql<
+    { bytes: string }[]
+  >`SELECT bytes FROM book.attempt WHERE outgoing_id = 'o2'`;
+  await lane.addPayout("o4");
+  await loseNonces(sql, false, "o1", "o2", "o3");
+  await loseTransfer(sql, "o1");
+  lane.chain.losesBroadcasts = false;
+  // it is in the nodes' pools all the time
+  await lane.chain.port.broadcast({ txid: "", bytes: sent?.bytes ?? "", expiresAt: null });
+  const holds = [holdOf(sql, lane, other), holdOf(sql, lane)];
+  for (let round = 0; round < 10 && await isHeld(sql); round++) {
+    for (const hold of holds) await hold.poll();
+    await lane.settle();
+  }
+  assertEquals(await payouts(lane), ["o2 signed 8", "o3 signed 9", "o4 queued null"]);
+  for (let round = 0; round < 3; round++) {
+    await lane.turnOfOther(other);
+    await lane.settle();
+  }
+  assertEquals(await payouts(lane), ["o2 final 8", "o3 final 9", "o4 final 10"]);
+  assertEquals([...paid(lane)].sort(), ["o2", "o3", "o4"]);
+});
+
+test("a payout that another machine's clock made later than the failover keeps the nonce that the signer gave it", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  lane.chain.losesBroadcasts = true;
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  await sql`UPDATE book.outgoing SET created_at = now() + interval '5 minutes'`;
+  await loseNonces(sql, false, "o1");
+  await passHold(sql, lane);
+  assertEquals(await lane.states(), ["o1 signed 7"]);
 });
 
 test("a hold does not end before the signer has told what it signed", async () => {

@@ -8,15 +8,24 @@ import { amountOf } from "../../../ledger/money/amount.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 
-/** The real signer with the real rules, whose signatures are paper. */
-export function countingSigner(sql: Sql, network: Network, limits: Limits = {}) {
+/**
+ * The real signer with the real rules, whose signatures are paper.
+ *
+ * @param name beginning of its transactions' ids
+ */
+export function countingSigner(
+  sql: Sql,
+  network: Network,
+  limits: Limits = {},
+  name: string = network,
+) {
   let signed = 0;
   const keyOf = (wallet: "hot" | number): SigningKey => ({
     address: wallet === "hot" ? "hot-wallet" : `address-${wallet}`,
     privateKey: new Uint8Array(32),
   });
   const bytesOf = ({ nonce, fields }: Envelope, pays: readonly string[]) => {
-    const txid = `${network}-${++signed}`;
+    const txid = `${name}-${++signed}`;
     return {
       txid,
       bytes: JSON.stringify({ txid, nonce, price: fields.price, pays }),

@@ -5,6 +5,7 @@ import { UnprovenHands } from "../../../actors/treasury/prove_hands.ts";
 import { signQueued } from "../../../actors/treasury/sign_queued.ts";
 import { CurrencyHolds } from "../../../actors/treasury/waits.ts";
 import { recordBlocks } from "../../../actors/watcher/record_blocks.ts";
+import type { Signer } from "../../../chains/signer.ts";
 import type { Limits } from "../../../chains/signer/signing_rules.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { promiseNonces } from "../../../ledger/lanes/promise_nonces.ts";
@@ -37,15 +38,28 @@ export async function openLane(sql: Sql, limits: Limits = {}) {
   const send = async (bytes: readonly string[]) => {
     for (const one of bytes) await port.broadcast({ txid: "", bytes: one, expiresAt: null });
   };
-  const lanes = new Lanes(port, life.lane, {
-    sql,
-    signer,
-    node: "node",
-    leaseMs: 60_000,
-    resendMs: 0,
-    monotonic: () => performance.now(),
-    send: (transactions) => send(transactions.map(({ bytes }) => bytes)),
-  });
+  const { lane } = life;
+  const lanesOf = (node: string, own: Signer) =>
+    new Lanes(port, lane, {
+      sql,
+      signer: own,
+      node,
+      leaseMs: 60_000,
+      resendMs: 0,
+      monotonic: () => performance.now(),
+      send: (transactions) => send(transactions.map(({ bytes }) => bytes)),
+    });
+  const turnOf = async (node: string, own: Signer, lanes: Lanes) => {
+    await lanes.poll(await readCursor(sql, LANE_NETWORK, "solid"));
+    const room = lanes.room("hot");
+    if (room === 0) return 0;
+    const leftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set<never>() };
+    const deps = nodeOf(sql, port, { node, signer: own });
+    const { transactions } = await signQueued(port, deps, room, "merchants", leftAlone, lanes);
+    await send(transactions.map(({ bytes }) => bytes));
+    return transactions.length;
+  };
+  const lanes = lanesOf("node", signer);
   const unproven = new UnprovenHands(() => clock.now);
   const clock = { now: 0 };
   const prove = () => unproven.look({ sql, chain: port, stopped: null });
@@ -87,15 +101,13 @@ export async function openLane(sql: Sql, limits: Limits = {}) {
       if (promised?.length !== 1) throw new Error(`Cannot promise a nonce to ${id}`);
     },
     /** A turn of the treasury. @returns how many transactions it has signed for the first time */
-    async turn() {
-      await lanes.poll(await readCursor(sql, LANE_NETWORK, "solid"));
-      const room = lanes.room("hot");
-      if (room === 0) return 0;
-      const leftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set<never>() };
-      const deps = nodeOf(sql, port, { signer });
-      const { transactions } = await signQueued(port, deps, room, "merchants", leftAlone, lanes);
-      await send(transactions.map(({ bytes }) => bytes));
-      return transactions.length;
+    turn: () => turnOf("node", signer, lanes),
+    /** A turn of another node, with a signer of its own; the first one's turn is over. */
+    async turnOfOther(own: Signer) {
+      await sql`UPDATE book.signing_turn SET until = now() - interval '1 second'`;
+      const signed = await turnOf("other", own, lanesOf("other", own));
+      await sql`UPDATE book.signing_turn SET until = now() - interval '1 second'`;
+      return signed;
     },
     /** Makes blocks until what they hold is solid, and reads them. */
     async settle() {
