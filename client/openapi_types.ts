@@ -2666,7 +2666,8 @@ export interface Operations {
       /** As the list shows it */
       txid: string;
       merchantId: string;
-      referenceId?: string;
+      /** The merchant's reference of that payout, which refuses a repeat of it; null: it had none, and a repeat is a new withdrawal, which is paid as well */
+      referenceId: string | null;
       /** Although a withdrawal of the same terms lives, which will be paid as well */
       anyway?: boolean;
     };

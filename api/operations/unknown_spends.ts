@@ -86,7 +86,11 @@ export const bookSpend = adminRoute({
   body: z.strictObject({
     txid,
     merchantId: z.string().min(1).max(100),
-    referenceId: z.string().min(1).max(255).optional(),
+    referenceId: z.string().min(1).max(255).nullable().meta({
+      description:
+        "The merchant's reference of that payout, which refuses a repeat of it; null: it had " +
+        "none, and a repeat is a new withdrawal, which is paid as well",
+    }),
     anyway,
   }),
   responses: { 200: { description: "It is CONFIRMED", schema: failoverDone } },
@@ -130,7 +134,7 @@ export const bookSpend = adminRoute({
       amount: spend.amount,
       destination: spend.to,
       fromAddress: chains.get(spend.network)?.hotWallet ?? null,
-      referenceId: body.referenceId ?? null,
+      referenceId: body.referenceId,
       description: `paid by ${spend.txid}`,
       dynamicFee: fees.dynamicFee(spend.network, spend.currency),
       paidBy: { txid: spend.txid, height: spend.height },

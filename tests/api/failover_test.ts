@@ -1,7 +1,13 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { FAILOVER_VERBS } from "../../app/commands/admin/failover.ts";
 import { Client } from "../../app/commands/admin/client.ts";
-import { type Options, shown } from "../../app/commands/command.ts";
+import { type Options, Refused, shown } from "../../app/commands/command.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
@@ -103,6 +109,32 @@ test("a withdrawal that the database has lost is booked by its transfer: debit, 
   assertEquals(spend?.status, "booked");
 });
 
+test("a lost payout is booked with its reference or expressly without one, and then its repeat is refused", async () => {
+  await using rig = await openRig();
+  const { api, admin, run } = rig;
+  const { id, key } = await api.addMerchant("100");
+  await addSpend(api.sql, "cc");
+  for (
+    const options of [{}, { reference: "" }, { reference: "lost-1", "without-reference": "on" }]
+  ) {
+    const refused = await assertRejects(() => run("book", ["cc", id], options), Refused);
+    assertMatch(refused.message, /^Cannot book with(?:out)? --reference/);
+  }
+  const silent = await api.call("POST", "/api/admin/failover/book", {
+    key: admin,
+    body: { txid: "cc", merchantId: id },
+  });
+  assertEquals([silent.status, silent.body.details[0].path], [400, ["referenceId"]]);
+  assertEquals((await api.sql`SELECT FROM book.withdrawal`).length, 0);
+  await run("book", ["cc", id], { reference: "lost-1" });
+  const body = { amount: "10", currency: "USDT", network: "TRX", destination: DESTINATION };
+  const repeated = await api.call("POST", "/api/withdrawals", {
+    key,
+    body: { ...body, referenceId: "lost-1" },
+  });
+  assertEquals(repeated.status, 409, "it is not paid a second time");
+});
+
 test("a transfer is booked once, however often and for whomever it is asked, and a verdict that loses leaves nothing", async () => {
   await using rig = await openRig();
   const { api, balances } = rig;
@@ -112,7 +144,10 @@ test("a transfer is booked once, however often and for whomever it is asked, and
   const key = await api.addKey(null, { permissions: ["admin:read", "admin:write"] });
   await addSpend(sql, "cc");
   const book = (merchantId: string) =>
-    api.call("POST", "/api/admin/failover/book", { key, body: { txid: "cc", merchantId } });
+    api.call("POST", "/api/admin/failover/book", {
+      key,
+      body: { txid: "cc", merchantId, referenceId: null },
+    });
   const off = () =>
     api.call("POST", "/api/admin/failover/write-off", { key, body: { txid: "cc", reason: "why" } });
   const answers = await Promise.all([book(id), book(id), book(other), off(), book(id)]);
@@ -145,7 +180,7 @@ test("a booking that died before the list was told is finished when it is repeat
   await addSpend(sql, "cc");
   const call = (verb: string, body: unknown) =>
     api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body });
-  const first = await call("book", { txid: "cc", merchantId: id });
+  const first = await call("book", { txid: "cc", merchantId: id, referenceId: null });
   assertEquals(first.status, 200);
   const { body: { withdrawalId: waiting } } = await api.call("POST", "/api/withdrawals", {
     key: otherKey,
@@ -160,14 +195,17 @@ test("a booking that died before the list was told is finished when it is repeat
   const paid = `It has paid ${first.body.withdrawalId} already: match it with that`;
   for (
     const late of [
-      await call("book", { txid: "cc", merchantId: other }),
+      await call("book", { txid: "cc", merchantId: other, referenceId: null }),
       await call("match", { txid: "cc", withdrawalId: waiting }),
       await call("write-off", { txid: "cc", reason: "why", anyway: true }),
     ]
   ) {
     assertEquals([late.status, late.body.message], [409, paid]);
   }
-  assertEquals((await call("book", { txid: "cc", merchantId: id })).body, first.body);
+  assertEquals(
+    (await call("book", { txid: "cc", merchantId: id, referenceId: null })).body,
+    first.body,
+  );
   assertEquals(
     (await sql`SELECT FROM book.withdrawal WHERE status = 'CONFIRMED'`).length,
     1,
@@ -190,7 +228,7 @@ test("a transfer that has left is booked whatever the wallet, the pair, the mini
   await addSpend(sql, "cc");
   const book = await api.call("POST", "/api/admin/failover/book", {
     key: admin,
-    body: { txid: "cc", merchantId: id },
+    body: { txid: "cc", merchantId: id, referenceId: null },
   });
   assertEquals(book.status, 200, JSON.stringify(book.body));
   assertEquals((await balances(key)).available, "88");
@@ -205,7 +243,7 @@ test("the database keeps no half of a booking: neither a withdrawal that waits n
   const { api: { sql } } = rig;
   const { id } = await rig.api.addMerchant("100");
   await addSpend(sql, "cc");
-  await rig.run("book", ["cc", id]);
+  await rig.run("book", ["cc", id], { reference: "lost-1" });
   for (const status of ["queued", "signed"]) {
     await assertRejects(
       async () =>
@@ -237,7 +275,7 @@ test("two lost payouts of the same terms are booked one by one, each by its own 
   await sql`
     INSERT INTO book.ingested (event_id, body_hash, merchant_id, created_at)
     VALUES ('failover/TRX/c1', 'another', ${id}, now())`;
-  assertEquals((await call("book", { txid: "c1", merchantId: id })).status, 409);
+  assertEquals((await call("book", { txid: "c1", merchantId: id, referenceId: null })).status, 409);
   assertEquals((await sql`SELECT FROM book.withdrawal`).length, 0);
   assertEquals((await balances(key)).available, "100");
   await sql.begin(async (tx) => {
@@ -250,10 +288,10 @@ test("two lost payouts of the same terms are booked one by one, each by its own 
     [[], []],
     "what was not booked waits for nothing",
   );
-  const first = await call("book", { txid: "c1", merchantId: id });
+  const first = await call("book", { txid: "c1", merchantId: id, referenceId: null });
   const { withdrawalId } = first.body;
   assertEquals((await call("match", { txid: "c2", withdrawalId })).status, 409);
-  assertEquals((await call("book", { txid: "c2", merchantId: id })).status, 200);
+  assertEquals((await call("book", { txid: "c2", merchantId: id, referenceId: null })).status, 200);
   assertEquals((await balances(key)).available, "76");
   assertEquals(await booksFaults(sql), []);
 });
@@ -274,12 +312,12 @@ test("no verdict passes a withdrawal that would be paid beside the transfer, unl
     api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body });
   const queued = `${withdrawalId} of ${id} has the same terms and is queued, and would be paid ` +
     "as well. Match it, or repeat with anyway";
-  const nobody = await call("book", { txid: "aa", merchantId: "mer_nobody" });
+  const nobody = await call("book", { txid: "aa", merchantId: "mer_nobody", referenceId: null });
   assertEquals(nobody.status, 404);
   for (
     const refused of [
-      await call("book", { txid: "aa", merchantId: id }),
-      await call("book", { txid: "aa", merchantId: other }),
+      await call("book", { txid: "aa", merchantId: id, referenceId: null }),
+      await call("book", { txid: "aa", merchantId: other, referenceId: null }),
       await call("write-off", { txid: "aa", reason: "why" }),
     ]
   ) {
@@ -305,7 +343,8 @@ test("no verdict passes a withdrawal that would be paid beside the transfer, unl
   const early = await call("match", { txid: "aa", withdrawalId });
   assertEquals([early.status, early.body.message], [409, `${signed}. Match it then`]);
   assertEquals((await call("write-off", { txid: "aa", reason: "w", anyway: true })).status, 200);
-  await run("book", ["bb", other], { anyway: "on" });
+  const booked = await run("book", ["bb", other], { anyway: "on", "without-reference": "on" });
+  assertStringIncludes(booked, "a repeat of it is a new withdrawal, and is paid as well");
   const spends = await sql<
     { status: string }[]
   >`SELECT status FROM hub.unknown_spend ORDER BY txid`;
@@ -324,7 +363,7 @@ test("what a merchant has too little for is not booked, and nothing ends a hold 
   await addSpend(sql, "dd");
   const book = await api.call("POST", "/api/admin/failover/book", {
     key: admin,
-    body: { txid: "dd", merchantId: id },
+    body: { txid: "dd", merchantId: id, referenceId: null },
   });
   assertEquals([book.status, book.body.error], [400, "Insufficient balance"]);
   assertEquals((await sql`SELECT FROM book.withdrawal`).length, 0);

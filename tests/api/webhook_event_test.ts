@@ -450,7 +450,12 @@ test("a transaction that was declared dead and is on the chain confirms its payo
         VALUES ('TRX', ${txid}, 0, 9, now(), 'hot', ${HOT_WALLET}, ${SOMEWHERE}, 'USDT', 10, 'open')`;
       const verdict = (verb: string, body: unknown) =>
         api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body });
-      const booked = await verdict("book", { txid, merchantId: id, anyway: true });
+      const booked = await verdict("book", {
+        txid,
+        merchantId: id,
+        referenceId: null,
+        anyway: true,
+      });
       assertEquals([booked.status, booked.body.from, booked.body.to], [
         409,
         "PENDING",

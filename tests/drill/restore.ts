@@ -34,8 +34,7 @@ const Failover = z.object({
   unknownSpends: z.array(z.object({
     txid: z.string(),
     status: z.string(),
-    destination: z.string().nullish(),
-    to: z.string().nullish(),
+    to: z.string(),
     candidates: z.array(z.object({ withdrawalId: z.string() })),
   })),
 });
@@ -119,7 +118,7 @@ export async function drillRestore(
     if (again === null) faults.push(`${order.referenceId} was refused when it was repeated`);
     else order.withdrawalId = again.withdrawalId;
   }
-  const verdicts = await resolve(installation, service);
+  const verdicts = await resolve(installation, service, orders);
   say(`unknown transfers: ${verdicts.match} matched, ${verdicts.book} booked; payouts are signed`);
   // all others may have been paid before: this one shows that payouts leave again
   const destination = someAddress();
@@ -128,6 +127,12 @@ export async function drillRestore(
   else orders.push(fresh);
   const repeats = new Set(repeated.map(([order]) => order));
   const unrepeated = missing.filter((order) => !repeats.has(order));
+  for (const order of unrepeated.filter(wasPaid)) {
+    let why = "it is paid again";
+    await withdraw(installation, service, order, (refusal) => why = refusal);
+    if (why.includes(" 409 ")) continue;
+    faults.push(`${order.referenceId} was booked and asked for again: ${why}`);
+  }
   faults.push(...metFaults({
     "withdrawals that the copy has": known.size,
     "lost ones that were paid, and asked for again": [...repeats].filter(wasPaid).length,
@@ -239,7 +244,10 @@ async function paidSome(
 async function resolve(
   installation: Installation,
   service: Awaited<ReturnType<Installation["startService"]>>,
+  orders: readonly Order[],
 ) {
+  // each order has a payee of its own: by it the merchant is asked for the reference of what was lost
+  const references = new Map(orders.map((order) => [order.destination, order.referenceId]));
   const verdicts = { match: 0, book: 0 };
   const { merchant, admin } = installation.credentials;
   await eventually("payouts are signed", async () => {
@@ -249,11 +257,14 @@ async function resolve(
       headers: { authorization: admin.apiKey },
     });
     const { unknownSpends } = Failover.parse(await answer.json());
-    for (const { txid, candidates } of unknownSpends.filter(({ status }) => status === "open")) {
+    const open = unknownSpends.filter(({ status }) => status === "open");
+    for (const { txid, to, candidates } of open) {
       const [candidate] = candidates;
       const verdict = candidate === undefined ? "book" : "match";
-      const of = candidate?.withdrawalId ?? merchant.id;
-      const done = await installation.admin(service, "failover", verdict, txid, of)
+      const terms = candidate === undefined
+        ? [merchant.id, "--reference", references.get(to) ?? ""]
+        : [candidate.withdrawalId];
+      const done = await installation.admin(service, "failover", verdict, txid, ...terms)
         .catch((error: Error) => error);
       // found by the service meanwhile, or a candidate is signed and has to expire first: looked at again
       if (done instanceof Error && /: 40[49] /.test(done.message)) continue;

@@ -69,7 +69,7 @@ test("bytes that another node's signer made, and that were never committed, are 
   await new HistoryHold({ sql, chain, signer }).poll();
   assertEquals((await rig.payout(id)).status, "signed", "the scan looks for these bytes");
   const admin = await rig.api.addKey(null, { permissions: ["admin:read", "admin:write"] });
-  const decide = async (verb: string, body: Readonly<Record<string, string>>) =>
+  const decide = async (verb: string, body: Readonly<Record<string, string | null>>) =>
     (await rig.api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body })).status;
   const spends = () =>
     sql<{ txid: string; status: string }[]>`SELECT txid, status FROM hub.unknown_spend`;
@@ -86,7 +86,7 @@ test("bytes that another node's signer made, and that were never committed, are 
     [[id, "signed"]],
   );
   // each of them would leave the payout to be made again when these bytes have expired
-  assertEquals(await decide("book", { txid, merchantId }), 409);
+  assertEquals(await decide("book", { txid, merchantId, referenceId: null }), 409);
   assertEquals(await decide("write-off", { txid, reason: "why" }), 409);
   assertEquals(await decide("match", { txid, withdrawalId: id }), 409, "they may be in a block");
   // past the hold, and past all that a turn of the treasury sends again

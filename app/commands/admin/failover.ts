@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Refused } from "../command.ts";
+import { type Options, Refused, shown as lines } from "../command.ts";
 import { table } from "../table.ts";
 import { type AdminVerb, verb } from "./client.ts";
 
@@ -98,17 +98,39 @@ function progressOf(one: Failover["holds"][number]["networks"][number]): string 
 /** Declares a verb that sends its arguments and options as the fields of a command. */
 function post(usage: string, fields: readonly string[], help: string): AdminVerb {
   const [path = ""] = usage.split(" ");
-  return verb(`failover ${usage}`, help, ({ client }, args, { reason, reference, anyway }) => {
+  return verb(`failover ${usage}`, help, ({ client }, args, { reason, anyway }) => {
     if (usage.includes("--reason") && reason === undefined) {
       throw new Refused("Cannot go on without --reason");
     }
     return client.post(`/api/admin/failover/${path}`, {
       ...Object.fromEntries(fields.map((field, index) => [field, args[index]])),
       reason,
-      referenceId: reference,
       anyway: anyway === undefined ? undefined : true,
     });
   });
+}
+
+const REPEATED = "a repeat of it is a new withdrawal, and is paid as well";
+
+/**
+ * The reference that a lost payout is booked with; null: the merchant gave it none.
+ *
+ * @throws {Refused} where the line does not say which: without its reference the merchant's repeat is paid a second time
+ */
+function referenceOf({ reference, "without-reference": without }: Options): string | null {
+  if (reference !== undefined && without !== undefined) {
+    throw new Refused(
+      "Cannot book with --reference and with --without-reference: it is one of them",
+      2,
+    );
+  }
+  if (reference !== undefined && reference.trim() !== "") return reference;
+  if (without !== undefined) return null;
+  throw new Refused(
+    "Cannot book without --reference TEXT, the merchant's own referenceId of that payout: ask the merchant. " +
+      `--without-reference is for a payout that had none: ${REPEATED}`,
+    2,
+  );
 }
 
 /** Verbs for the time after a failover, and after the restore of an older copy. */
@@ -124,10 +146,20 @@ export const FAILOVER_VERBS: readonly AdminVerb[] = [
     ["txid", "withdrawalId"],
     "an unknown transfer has paid this withdrawal: it is CONFIRMED, and not paid again",
   ),
-  post(
-    "book <txid> <merchant-id> [--reference ID] [--anyway]",
-    ["txid", "merchantId"],
-    "an unknown transfer was a withdrawal of this merchant that is lost (--anyway: beside a candidate)",
+  verb(
+    "failover book <txid> <merchant-id> [--reference TEXT] [--without-reference] [--anyway]",
+    "an unknown transfer was a withdrawal of this merchant that is lost, by the merchant's own referenceId " +
+      `(--without-reference: it had none, and ${REPEATED}; --anyway: beside a candidate)`,
+    async ({ client }, [txid, merchantId], options) => {
+      const referenceId = referenceOf(options);
+      const booked = await client.post("/api/admin/failover/book", {
+        txid,
+        merchantId,
+        referenceId,
+        anyway: options.anyway === undefined ? undefined : true,
+      });
+      return referenceId === null ? `${lines(booked)}\nTell the merchant: ${REPEATED}` : booked;
+    },
   ),
   post(
     "write-off <txid> [--reason TEXT] [--anyway]",
