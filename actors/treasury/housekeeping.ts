@@ -102,7 +102,7 @@ export class Housekeeping {
         withoutExpiryProof,
         lane,
         oldestQueuedAt,
-        queue: await this.#queueHealth(),
+        queue: await this.#queueHealth(lane !== null && lane.stopped !== null),
         tokens: this.#tokens.troubles.map(({ currency, text }) => `${currency}: ${text}`),
         lookedAt: now(),
       });
@@ -112,10 +112,10 @@ export class Housekeeping {
     }
   }
 
-  async #queueHealth(): Promise<QueueHealth> {
+  async #queueHealth(isStopped: boolean): Promise<QueueHealth> {
     const now = performance.now();
     if (this.#queue !== null && now - this.#queue.at < QUEUE_MS) return this.#queue.health;
-    const health = await readQueueHealth(this.#deps.sql, this.#chain.network);
+    const health = await readQueueHealth(this.#deps.sql, this.#chain.network, isStopped);
     this.#queue = { at: now, health };
     return health;
   }

@@ -66,7 +66,7 @@ export const METRICS = {
   engine_payouts: [
     "gauge",
     ["network", "state"],
-    "Merchants' payouts under way: `payable` (their turn), `held` (for money, the signer or a pause), " +
+    "Merchants' payouts under way: `payable` (their turn), `held` (for money, the signer, a pause or the end of a hold), " +
     "`over_cap` and `quarantined` (for a person), `signed` (not final)",
     "`over_cap`, `quarantined`: " + TREASURY,
   ],

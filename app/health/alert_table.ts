@@ -339,7 +339,7 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "ticket",
     "5m",
     "A transfer is queued for long",
-    "It waits for money, the signer or a node",
+    "It waits for money, the signer, a node or the end of a hold",
     "payouts-wait",
   ],
   // a network that is away pages by itself, and payouts that wait for any other cause do (PayoutsHeld)
@@ -535,7 +535,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     'engine_payouts_oldest_seconds{state="held"} > 600',
     "page",
     "1m",
-    "Payouts wait for money or the signer",
+    "Payouts wait for money, the signer or the end of a hold",
     "The oldest for more than ten minutes",
     "payouts-wait",
   ],

@@ -153,7 +153,7 @@ export interface PayoutGroup {
 export interface QueueHealth {
   /** Payouts that nothing but their turn delays. */
   readonly payable: PayoutGroup;
-  /** Payouts that wait for what comes by itself: money, the signer, the end of a stop or of a cap's day. */
+  /** Payouts that wait for something else than their turn: money, the signer, the end of a hold or of a cap's day. */
   readonly held: PayoutGroup;
   /** Payouts above the signer's cap per transaction: they wait for a person. */
   readonly overCap: PayoutGroup;
@@ -163,15 +163,27 @@ export interface QueueHealth {
   readonly signed: PayoutGroup;
 }
 
-/** Counts merchants' payouts under way on a network, by whether a turn, a person or their own data is lacking. */
-export async function readQueueHealth(sql: Sql, network: Network): Promise<QueueHealth> {
+/**
+ * Counts merchants' payouts under way on a network, by whether a turn, a person or their own data is lacking. While
+ * signing is stopped (`hub.signing_stop`) a turn helps none: they are held.
+ *
+ * @param isStopped true where something else than the database's own stops keeps the network from being signed for
+ */
+export async function readQueueHealth(
+  sql: Sql,
+  network: Network,
+  isStopped = false,
+): Promise<QueueHealth> {
   const [row] = await sql`
-    WITH waiting AS (
+    WITH stop AS MATERIALIZED (
+      SELECT ${isStopped} OR hub.signing_stop(${network}) IS NOT NULL AS is_stopped
+    ), waiting AS (
       SELECT o.created_at,
         -- the words of sign_queued.ts, prepare_batch.ts and waits.ts
         CASE WHEN o.reason LIKE ${OVER_CAP} THEN 'capped'
           WHEN o.reason IS NULL OR o.reason IN ('waiting for another try', 'waiting for the signer')
-            OR o.reason IN ('waiting for a node that is up to date', 'waiting for nodes to answer') THEN 'payable'
+            OR o.reason IN ('waiting for a node that is up to date', 'waiting for nodes to answer')
+            THEN CASE WHEN (SELECT is_stopped FROM stop) THEN 'held' ELSE 'payable' END
           WHEN o.reason LIKE 'waiting%' OR o.reason LIKE 'signer: %' THEN 'held'
           ELSE 'quarantined' END AS state
       FROM book.outgoing o

@@ -1,15 +1,27 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
+import { declareFailover } from "../../ledger/failover/holds.ts";
 import { readQueueHealth } from "../../ledger/treasury/queue.ts";
 import { queueReasons } from "../../app/health/treasury.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { addWallet } from "../support/wallet_row.ts";
 import { openTreasuryRig } from "./support/treasury_rig.ts";
 
 const test = testNeeding(DATABASE);
 const NOW = 1_700_000_000_000;
+const AUDIT = {
+  id: "aud_1",
+  merchantId: null,
+  actor: "key_1",
+  action: "failover.declare",
+  subject: "fov_1",
+  before: null,
+  after: null,
+  requestId: null,
+};
 
 test("payouts are counted by whether a turn, money, a person or their own data is lacking", async () => {
   await using database = await testDatabase();
@@ -46,6 +58,20 @@ test("payouts are counted by whether a turn, money, a person or their own data i
     await sql`UPDATE book.outgoing SET reason = ${reason} WHERE created_at = ${new Date(NOW + 5)}`;
     assertEquals((await readQueueHealth(sql, "TRX")).payable.oldestAt, NOW + 5);
   }
+  // what a hold stops has no turn, and is no payout that could be made
+  await addWallet(sql, "TRX", "hot");
+  const stopped = async () => {
+    const { payable, held } = await readQueueHealth(sql, "TRX");
+    return [payable.count, held.count, held.oldestAt];
+  };
+  await sql`UPDATE book.outgoing SET reason = NULL`;
+  assertEquals(await stopped(), [reasons.length, 0, null]);
+  await declareFailover(sql, "fov_1", 10, "a copy was restored", AUDIT);
+  assertEquals(await stopped(), [0, reasons.length, NOW]);
+  await sql`UPDATE hub.failover_network SET network = 'SEP'`;
+  assertEquals(await stopped(), [reasons.length, 0, null]);
+  const bySigner = await readQueueHealth(sql, "TRX", true);
+  assertEquals([bySigner.payable.count, bySigner.held.count], [0, reasons.length]);
   assertEquals(await readQueueHealth(sql, "ETH"), {
     payable: { count: 0, oldestAt: null },
     held: { count: 0, oldestAt: null },
