@@ -6,7 +6,8 @@
  * @module
  */
 
-import { DEFAULT_OPS_PORT } from "../config/config.ts";
+// a container asks every few seconds: nothing else is loaded
+import { DEFAULT_OPS_PORT } from "../config/ops_port.ts";
 
 /** Bound of the question. */
 const BOUND_MS = 3_000;

@@ -11,6 +11,7 @@ import { type Currency, type Network, NETWORKS } from "../../ledger/money/pair.t
 import { DEV_CHAIN, type DevChainConfig, devChainOf } from "./dev_chain.ts";
 import { DUTIES, dutiesOf } from "./duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
+import { DEFAULT_OPS_PORT } from "./ops_port.ts";
 import { Secret } from "./secret.ts";
 import {
   CAPS,
@@ -159,9 +160,6 @@ export const NETWORK = z.object({
 });
 
 type NetworkSettings = z.infer<typeof NETWORK>;
-
-/** Port of health and metrics outside of development, where nothing else is set. */
-export const DEFAULT_OPS_PORT = 9_464;
 
 /** Twice the pause between two looks of a usual load balancer. */
 const DEFAULT_DRAIN_SECONDS = 5;

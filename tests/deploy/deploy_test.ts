@@ -86,10 +86,11 @@ async function parseYaml(yaml: string): Promise<unknown> {
 const Service = z.looseObject({
   environment: z.record(z.string(), z.string()).default({}),
   volumes: z.array(z.string()).default([]),
-  secrets: z.array(z.union([
-    z.string(),
-    z.object({ source: z.string(), target: z.string(), uid: z.string(), mode: z.number() }),
-  ])).default([]),
+  secrets: z.array(z.string()).default([]),
+  image: z.string(),
+  init: z.boolean().optional(),
+  ulimits: z.record(z.string(), z.number()).optional(),
+  healthcheck: z.object({ test: z.array(z.string()) }),
   command: z.array(z.string()).default([]),
   user: z.string().optional(),
   read_only: z.boolean().optional(),
@@ -118,6 +119,10 @@ Deno.test({
       }
       assertEquals([one.read_only, one.cap_drop], [true, ["ALL"]]);
       assertEquals(one.security_opt, ["no-new-privileges:true"]);
+      // Deno as the first process of a container leaves the ended children of others behind
+      assertEquals([one.init, one.ulimits?.core], [true, 0]);
+      // with a group of its own in `user` the groups of the image do not count, nor the socket's
+      assertMatch(one.user ?? "", /^\d+$/);
       assertStringIncludes(Object.keys(await tasks()).join(" "), one.command.join(" "));
       for (const volume of one.volumes) {
         assert((volume.split(":")[0] ?? "") in compose.volumes, volume);
@@ -127,13 +132,18 @@ Deno.test({
     assertEquals(signer.environment.SIGNER_SOCKET, service.environment.SIGNER_SOCKET);
     const shared = signer.volumes.filter((volume) => service.volumes.includes(volume));
     assertEquals(shared, ["socket:/run/engine-signer"]);
-    const secretsOf = (one: z.infer<typeof Service>) =>
-      one.secrets.map((secret) => typeof secret === "string" ? secret : secret.source);
-    assertEquals(secretsOf(signer), ["wallet", "passphrase"]);
-    assertEquals(secretsOf(service), ["public_wallet"]);
+    assertEquals(signer.secrets, ["wallet.json", "passphrase"]);
+    assertEquals(service.secrets, ["public-wallet.json"]);
     for (const one of [database, signer, service]) {
-      for (const name of secretsOf(one)) assert(name in compose.secrets, name);
+      for (const name of one.secrets) assert(name in compose.secrets, name);
+      // podman keeps no health check of an image
+      assertEquals(one.healthcheck.test[0], "CMD");
+      // a bare name may be fetched from a registry that is not meant
+      assertMatch(one.image, /^(docker\.io|localhost)\//);
     }
+    for (const { file } of Object.values(compose.secrets)) assertMatch(file, /^\.\/secrets\//);
+    // the server that makes the cluster listens on a Unix socket alone, and ends again
+    assertStringIncludes(database.healthcheck.test.join(" "), "--host=127.0.0.1");
     // the signer has no way out, and only a proxy on this machine reaches the service
     assertEquals(signer.networks.map((name) => compose.networks[name]?.internal), [true]);
     assertEquals([signer.ports, database.ports], [[], []]);
@@ -154,6 +164,7 @@ test("the image is made of this checkout, by its lock, and its users are those o
     assert(copied.includes(folder), folder);
   }
   assertStringIncludes(file, "RUN deno install --frozen");
+  assertMatch(file, /^FROM docker\.io\//m);
   assertMatch(file, /^USER engine$/m);
   for (const uid of ["7001", "7002"]) assertStringIncludes(file, `--uid ${uid} `);
   const { serve = "", signer = "", healthy = "" } = await tasks();
