@@ -1,6 +1,7 @@
 /**
  * Facts that the bytes of a signed transaction prove of themselves: its id, its sender and the sender's number (nonce). No
- * node is believed in any of it.
+ * node is believed in any of it. A signature that is known can be written in other bytes, by anyone and without the key, and
+ * these have another id: only the one spelling counts that a block may hold.
  *
  * @module
  */
@@ -24,8 +25,10 @@ const UNTYPED_FIELDS = 9;
 const UNTYPED_SIGNED = 6;
 /** `v` of an untyped transaction is so much and twice its chain's number (EIP-155), and one more for odd points. */
 const PROTECTED = 35n;
-/** `v` of one that names no chain. */
+/** `v` of one that names no chain, and one more for odd points. */
 const UNPROTECTED = 27n;
+/** Half of the curve's order: a block holds no signature whose `s` is above it (EIP-2). */
+const LARGEST_S = secp256k1.Point.CURVE().n / 2n;
 const BYTES = /^0x([0-9a-f]{2})+$/;
 
 /** A field's number. */
@@ -49,17 +52,33 @@ interface Parts {
   readonly isOdd: boolean;
   readonly r: bigint;
   readonly s: bigint;
+  /** The whole transaction as these parts are written. */
+  readonly whole: Hex;
 }
 
 function typedParts(bytes: Hex): Parts {
+  const type = bytes.slice(0, 4) as Hex;
   const fields = listOf(`0x${bytes.slice(4)}`);
   const [isOdd, r, s] = fields.slice(-3).map(numberOf);
   const [chainId, nonce] = fields.slice(0, 2).map(numberOf);
   if (chainId === undefined || nonce === undefined || r === undefined || s === undefined) {
     throw new RangeError("fields are missing");
   }
-  const signed: Hex = `${bytes.slice(0, 4) as Hex}${toRlp(fields.slice(0, -3) as Field).slice(2)}`;
-  return { nonce, chainId, signed, isOdd: isOdd === 1n, r, s };
+  const own = fields.slice(0, -3);
+  const parity = isOdd === 1n;
+  return {
+    nonce,
+    chainId,
+    signed: typed(type, own),
+    isOdd: parity,
+    r,
+    s,
+    whole: typed(type, [...own, hexOf(parity ? 1n : 0n), hexOf(r), hexOf(s)]),
+  };
+}
+
+function typed(type: Hex, fields: readonly Field[]): Hex {
+  return `${type}${toRlp([...fields] as Field).slice(2)}`;
 }
 
 function untypedParts(bytes: Hex): Parts {
@@ -69,13 +88,16 @@ function untypedParts(bytes: Hex): Parts {
   const chainId = v >= PROTECTED ? (v - PROTECTED) / 2n : null;
   const own = fields.slice(0, UNTYPED_SIGNED);
   const chain = chainId === null ? [] : [hexOf(chainId), "0x", "0x"] as const;
+  const even = chainId === null ? UNPROTECTED : PROTECTED + 2n * chainId;
+  const isOdd = v === even + 1n;
   return {
     nonce: numberOf(fields[0]),
     chainId,
     signed: toRlp([...own, ...chain] as Field) as Hex,
-    isOdd: (v - (chainId === null ? UNPROTECTED : PROTECTED)) % 2n === 1n,
+    isOdd,
     r,
     s,
+    whole: toRlp([...own, hexOf(isOdd ? even + 1n : even), hexOf(r), hexOf(s)] as Field) as Hex,
   };
 }
 
@@ -88,8 +110,10 @@ function wordOf(value: bigint): string {
   return value.toString(16).padStart(64, "0");
 }
 
-/** @throws {RangeError} where it is the signature of no key */
-function addressOfSigner({ signed, isOdd, r, s }: Parts): string {
+/** @throws {RangeError} where it is the signature of no key, or not as a block may hold it */
+function addressOfSigner({ signed, isOdd, r, s, whole }: Parts, bytes: Hex): string {
+  if (s > LARGEST_S) throw new RangeError("its signature is one that no block holds");
+  if (whole !== bytes) throw new RangeError("it is written otherwise than a block holds it");
   const signature = hexToBytes(`${isOdd ? "01" : "00"}${wordOf(r)}${wordOf(s)}`);
   const hash = hexToBytes(keccak256(signed).slice(2));
   return addressOfPublicKey(secp256k1.recoverPublicKey(signature, hash, { prehash: false }));
@@ -100,7 +124,8 @@ function addressOfSigner({ signed, isOdd, r, s }: Parts): string {
  *
  * @param bytes as they are broadcast, `0x` and lower-case digits
  * @param chainId number of the chain that it has to be for
- * @throws {RangeError} when they are no signed transaction of a known type, or one for another chain
+ * @throws {RangeError} when they are no signed transaction of a known type, one that no block can hold, or one for another
+ *   chain
  */
 export function signedBy(bytes: string, chainId: number): SignedBy {
   const malformed = (why: unknown) =>
@@ -116,7 +141,7 @@ export function signedBy(bytes: string, chainId: number): SignedBy {
   let sender: string;
   try {
     parts = isTyped ? typedParts(hex) : untypedParts(hex);
-    sender = addressOfSigner(parts);
+    sender = addressOfSigner(parts, hex);
   } catch (error) {
     // what libraries say of malformed bytes
     throw malformed(error);

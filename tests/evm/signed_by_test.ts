@@ -1,6 +1,6 @@
 /** The proof of a transaction's sender, held to another library, and what nodes may say of it. @module */
 
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { createEvmChain } from "../../chains/evm/evm_chain.ts";
 import { bytesOfFields } from "../../chains/evm/read/transaction_bytes.ts";
 import { signedBy } from "../../chains/evm/signed_by.ts";
@@ -38,6 +38,38 @@ test("bytes of another chain, of an unknown type or cut off prove nothing", asyn
   assertThrows(() => signedBy(`0x05${own.slice(4)}`, 1), RangeError, "type is unknown");
   for (const bad of ["", "0x", own.slice(0, -2), `${own}00`, own.toUpperCase(), "0x02c0", "0xc0"]) {
     assertThrows(() => signedBy(bad, 1), RangeError, "Cannot prove", bad);
+  }
+});
+
+/** Order of the curve: a signature with `s` is one with `ORDER - s` as well. */
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+test("a signature that is written in other bytes proves nothing: anyone can write it so, and no block holds that", async (t) => {
+  const { FEES, spelled, TYPES } = await load();
+  const kinds = { "of type 2": { type: 2, ...FEES }, ...TYPES };
+  for (const [kind, more] of Object.entries(kinds)) {
+    const { bytes, other } = spelled(more);
+    const quantity = (value: bigint) => {
+      const digits = value.toString(16);
+      return `0x${digits.padStart(digits.length + digits.length % 2, "0")}`;
+    };
+    const ways: Readonly<Record<string, string>> = {
+      "with the other s": other(({ v, r, s }) => [v.flipped, r, quantity(ORDER - BigInt(s))]),
+      "with a zero before r": other(({ v, r, s }) => [v.own, `0x00${r.slice(2)}`, s]),
+      "with a zero before s": other(({ v, r, s }) => [v.own, r, `0x00${s.slice(2)}`]),
+      "with another number for its point": other(({ v, r, s }) => [v.further, r, s]),
+      "with a length in more bytes than it needs": bytes.replace(
+        /^(0x(?:0[1-4])?)f([89])/,
+        (_, head, size) => `${head}${size === "8" ? "f900" : "fa00"}`,
+      ),
+    };
+    for (const [way, text] of Object.entries(ways)) {
+      await t.step(`${kind}, ${way}`, () => {
+        assertNotEquals(text, bytes);
+        assertEquals(signedBy(bytes, 1).nonce, 42);
+        assertThrows(() => signedBy(text, 1), RangeError, "Cannot prove");
+      });
+    }
   }
 });
 

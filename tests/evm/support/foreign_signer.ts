@@ -1,6 +1,6 @@
 /** Transactions that another library signs. It asks for the environment when it is loaded. @module */
 
-import { Signature, Transaction, type TransactionLike, Wallet } from "ethers";
+import { decodeRlp, encodeRlp, Signature, Transaction, type TransactionLike, Wallet } from "ethers";
 import { addressOf, HOT } from "./block_fixture.ts";
 
 /** The wallet that signs unless another is named. */
@@ -44,6 +44,36 @@ export function signed(more: TransactionLike, wallet = WALLET): Transaction {
   });
   transaction.signature = wallet.signingKey.sign(transaction.unsignedHash);
   return transaction;
+}
+
+/** Fields of a signature. */
+interface Fields {
+  /** Its parity, or what names it: as it is, of the other point, and a number that is neither. */
+  readonly v: { readonly own: string; readonly flipped: string; readonly further: string };
+  readonly r: string;
+  readonly s: string;
+}
+
+/** A transaction's bytes, and the same transaction with its signature's fields written otherwise. */
+export function spelled(more: TransactionLike) {
+  const one = signed(more);
+  const { serialized: bytes, signature, type } = one;
+  if (signature === null) throw new Error("It is not signed");
+  const head = type === 0 ? "" : bytes.slice(2, 4);
+  const list = decodeRlp(`0x${bytes.slice(2 + head.length)}`);
+  if (typeof list === "string") throw new Error("It is no list");
+  const number = (value: number) => value === 0 ? "0x" : `0x${value.toString(16).padStart(2, "0")}`;
+  const even = type !== 0 ? 0 : one.chainId === 0n ? 27 : 35 + 2 * Number(one.chainId);
+  const v = {
+    own: number(even + signature.yParity),
+    flipped: number(even + 1 - signature.yParity),
+    further: number(type === 0 && one.chainId === 0n ? 29 : even + 2 + signature.yParity),
+  };
+  const other = (change: (fields: Fields) => readonly string[]) => {
+    const fields = change({ v, r: signature.r, s: signature.s });
+    return `0x${head}${encodeRlp([...list.slice(0, -3), ...fields]).slice(2)}`;
+  };
+  return { bytes, other };
 }
 
 /** A transaction as nodes show it: quantities without zeros before them. */
