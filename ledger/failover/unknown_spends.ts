@@ -163,10 +163,13 @@ export async function readSpendsOfAttempts(
   return rows.map(({ txid, height }) => ({ txid, height: Number(height) }));
 }
 
-/** Takes transfers off the list whose attempt has ended by the block that they are in. */
+/**
+ * Takes transfers off the list whose attempt has ended by the block that they are in. What an administrator has said of one
+ * before is in the audit: it is decided by its attempt now, and by no person.
+ */
 export async function closeKnownSpends(sql: Sql, network: Network): Promise<readonly string[]> {
   const rows = await sql<{ txid: string }[]>`
-    UPDATE hub.unknown_spend s SET status = 'known', decided_at = now()
+    UPDATE hub.unknown_spend s SET status = 'known', decided_at = now(), actor = NULL
     FROM book.attempt a
     WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
       AND a.txid = s.txid AND a.network = s.network AND a.outcome NOT IN ('expired', 'superseded')

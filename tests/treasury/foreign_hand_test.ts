@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { adoptHand, disown, showHand } from "../../actors/treasury/adopt_hand.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readFailoverTroubles, readSigningStop } from "../../ledger/failover/holds.ts";
+import { closeKnownSpends } from "../../ledger/failover/unknown_spends.ts";
 import { askToCancel } from "../../ledger/lanes/cancel.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
@@ -154,6 +155,24 @@ test("an administrator takes a listed transaction off that is another's or in no
   };
   assertEquals(await adopt("0xours", 7, "aud_4"), "adopted");
   assertEquals(await adopt("0xunread", 8, "aud_5"), "adopted");
+});
+
+test("what an administrator has called another's is the service's own once its attempt has ended by it", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  await sql`
+    INSERT INTO hub.unknown_spend (network, txid, log_index, height, block_time, wallet, sender, recipient, currency,
+      amount, status, decided_at, actor, reason)
+    SELECT ${NETWORK}, txid, -1, 3, now(), 'hot', 'hot-wallet', 'hot-wallet', 'native', 0, 'not_ours', now(), 'ana', 'not ours'
+    FROM book.attempt`;
+  await lane.settle();
+  assertEquals(await lane.states(), ["o1 final 7"]);
+  assertEquals((await closeKnownSpends(sql, NETWORK)).length, 1);
+  const rows = await sql`SELECT status, actor, reason FROM hub.unknown_spend`;
+  assertEquals([...rows], [{ status: "known", actor: null, reason: "not ours" }]);
 });
 
 test("transactions behind the books' last nonce are adopted in their order, and the lane goes on behind them", async () => {
