@@ -1,6 +1,6 @@
 /**
- * Transactions that are listed as the hot wallet's and that the service did not sign: what their own bytes prove, and the
- * two verdicts on that. An adopted one has taken its nonce, so that what the service had promised with it is promised anew;
+ * Transactions of the service's wallets that the service did not sign, such as those that are listed as the hot wallet's: what
+ * their own bytes prove, and the two verdicts on that. An adopted one has taken its nonce, so that what the service had promised with it is promised anew;
  * one that is another's stops nothing.
  *
  * @module
@@ -38,7 +38,7 @@ type Deps = BesideScan<
 
 /** Reasons why nothing is known of a transaction. */
 type Unknown =
-  /** It is on no list, or was decided on. */
+  /** It was decided on, or is no other hand's on a lane of the service. */
   | { readonly kind: "refused"; readonly why: AdoptionRefused }
   /** Its chain counts no nonces. */
   | { readonly kind: "not_numbered" }
@@ -108,13 +108,12 @@ async function find(deps: Deps, network: Network, txid: string, boundMs: number)
   const { by } = sent;
   const payer = by === null ? null : await payerBehind(deps, network, by.eventFrom);
   const listed = await findForeignHand(sql, network, txid);
-  // a deposit address' transactions are on no list: one of them is found by its id, where the service has a lane of it
-  const isOfAddress = payer !== null && payer !== "hot" && await hasLane(sql, network, payer) &&
+  // on no list are those of deposit addresses, and one that the scan's node has not called the hot wallet's: they are found
+  // by their ids
+  const isOnLane = payer !== null && await hasLane(sql, network, payer) &&
     await findAttempt(sql, network, txid) === null;
-  if (listed === null && !isOfAddress) return { kind: "refused", why: "decided" };
-  const height = listed?.height ?? await heightOf(chain, txid, signal, believed.cursor);
-  if (height === null) return { kind: "unread" };
-  const block = await solidBlock(chain, height, signal, believed.cursor);
+  if (listed?.isDecided ?? !isOnLane) return { kind: "refused", why: "decided" };
+  const block = await solidBlock(chain, txid, listed?.height ?? null, signal, believed.cursor);
   const isThere = block?.transactions.some((one) => one.txid === txid) ?? false;
   return { kind: "found", by, payer, block, isThere };
 }
@@ -132,20 +131,8 @@ async function payerBehind(
   return index === undefined ? null : String(index);
 }
 
-/** The solid block of a transaction, of those that the own scan has read; null: none of them has it. */
-async function heightOf(
-  chain: Pick<Chain, "transaction">,
-  txid: string,
-  signal: AbortSignal,
-  cursor: Checkpoint,
-): Promise<number | null> {
-  const found = await chain.transaction(txid, "solid", signal, cursor);
-  if (found.kind !== "found" || found.transaction.height > cursor.height) return null;
-  return found.transaction.height;
-}
-
 /**
- * Shows who has signed a listed transaction and with which nonce, by its own bytes; nothing is changed.
+ * Shows who has signed a transaction and with which nonce, by its own bytes; nothing is changed.
  *
  * @param boundMs how long the chain is asked
  * @throws {ChainUnavailable} when the chain cannot be read
@@ -171,7 +158,7 @@ export async function showHand(
 }
 
 /**
- * Adopts a transaction of the hot wallet that the scan has listed, or one of a deposit address that the service has a lane of.
+ * Adopts a transaction of the hot wallet, or of a deposit address that the service has a lane of.
  *
  * @param nonce as the administrator has read it
  * @param audit its line, in the commit of its effect
@@ -191,15 +178,17 @@ export async function adoptHand(
 ): Promise<AdoptionOutcome> {
   const found = await find(deps, network, txid, boundMs);
   if (found.kind !== "found") return found;
-  const { by, payer, block, isThere } = found;
+  const { by, payer, block } = found;
   if (by === null || block === null) return { kind: "unread" };
-  if (!isThere || payer === null) {
+  const shown = block.transactions.find((one) => one.txid === txid);
+  if (shown === undefined || payer === null) {
     const reason = `${txid} is not one of the service's wallets in block ${block.height}`;
     return { kind: "in_doubt", reason };
   }
   if (by.nonce !== nonce) return { kind: "other_nonce", nonce: by.nonce };
-  const { height, hash } = block;
-  const adoption = { network, payer, txid, height, hash, nonce, bytes: by.bytes, reason };
+  const { height, hash, time: blockTime } = block;
+  const place = { height, hash, blockTime, fee: shown.fee };
+  const adoption = { network, payer, txid, ...place, nonce, bytes: by.bytes, reason };
   const done = await adoptForeignHand(deps.sql, adoption, audit);
   if ("refused" in done) return { kind: "refused", why: done.refused };
   return { kind: "adopted", nonce, notified: done.notified };
@@ -236,13 +225,25 @@ export async function disown(
   return { kind: "disowned", sender };
 }
 
-/** A solid block; null: no node gives all of it now. */
+/**
+ * A transaction's solid block, of those that the own scan has read.
+ *
+ * @param listedAt height at which it was met; null: nodes are asked for it
+ * @returns null where no node tells it, or gives all of it, now
+ */
 async function solidBlock(
-  chain: Pick<Chain, "blocks">,
-  height: number,
+  chain: Pick<Chain, "blocks" | "transaction">,
+  txid: string,
+  listedAt: number | null,
   signal: AbortSignal,
   checkpoint: Checkpoint,
 ): Promise<Block | null> {
+  let height = listedAt;
+  if (height === null) {
+    const found = await chain.transaction(txid, "solid", signal, checkpoint);
+    if (found.kind !== "found" || found.transaction.height > checkpoint.height) return null;
+    height = found.transaction.height;
+  }
   for await (const answer of chain.blocks(height, height, "solid", signal, checkpoint)) {
     return answer.kind === "block" ? answer.block : null;
   }

@@ -8,6 +8,7 @@
 
 import type { Sql, TransactionSql } from "postgres";
 import { type HubAudit, writeAudit } from "../audit.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { amount, bigint, type RowOf, text, time } from "../table.ts";
@@ -102,27 +103,28 @@ export async function disownHand(
 /** A transaction that is listed, or was, as the hot wallet's. */
 export interface ListedHand {
   readonly height: number;
-  /** `unproven` and `open` ones wait for a decision; one that is not ours may still be adopted by its proof. */
-  readonly status: "unproven" | "open" | "not_ours";
+  /** False while it waits for a decision; one that was called another's may still be adopted by its proof. */
+  readonly isDecided: boolean;
 }
 
-/** A transaction that may be adopted; null: none of that id. */
+/** A transaction that a node has called the hot wallet's; null: none of that id. */
 export async function findForeignHand(
   sql: Sql,
   network: Network,
   txid: string,
 ): Promise<ListedHand | null> {
-  const [row] = await sql<{ height: string; status: ListedHand["status"] }[]>`
-    SELECT height, status FROM hub.unknown_spend
-    WHERE network = ${network} AND txid = ${txid} AND log_index = -1
-      AND status IN ('open', 'unproven', 'not_ours')`;
-  return row === undefined ? null : { height: Number(row.height), status: row.status };
+  const [row] = await sql<{ height: string; is_decided: boolean }[]>`
+    SELECT height, status NOT IN ('open', 'unproven', 'not_ours') AS is_decided FROM hub.unknown_spend
+    WHERE network = ${network} AND txid = ${txid} AND log_index = -1`;
+  return row === undefined ? null : { height: Number(row.height), isDecided: row.is_decided };
 }
 
-/** True where the service has promised nonces of a payer before. */
+/** True where a payer's lane has begun. */
 export async function hasLane(sql: Sql, network: Network, payer: string): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM book.lane_nonce WHERE network = ${network} AND payer = ${payer} LIMIT 1`;
+    (SELECT 1 FROM book.lane_nonce WHERE network = ${network} AND payer = ${payer} LIMIT 1)
+    UNION ALL
+    SELECT 1 FROM hub.wallet WHERE network = ${network} AND ${payer} = 'hot' AND first_nonce IS NOT NULL`;
   return rows.length > 0;
 }
 
@@ -142,12 +144,16 @@ export async function readPromisedTo(
 /** A transaction to be adopted, as a solid block shows it. */
 export interface Adoption {
   readonly network: Network;
-  /** `hot`, or the derivation index of the deposit address that has sent it; only the hot wallet's are listed. */
+  /** `hot`, or the derivation index of the deposit address that has sent it. */
   readonly payer: string;
   readonly txid: string;
   readonly height: number;
   /** The block's hash. */
   readonly hash: string;
+  /** The block's time, Unix milliseconds. */
+  readonly blockTime: number;
+  /** Charged by the chain for it, in the chain's coin. */
+  readonly fee: Amount;
   readonly nonce: number;
   /** Its own, which prove sender and nonce. */
   readonly bytes: string;
@@ -157,7 +163,7 @@ export interface Adoption {
 
 /** Reasons why a transaction is not adopted; nothing was changed. */
 export type AdoptionRefused =
-  /** It is on no list, or another administrator was faster. */
+  /** It has taken no nonce of the lane that is not known, or another administrator was faster. */
   | "decided"
   /** Its nonce does not follow the last one: what took those between is adopted first. */
   | "later";
@@ -181,18 +187,17 @@ export async function adoptForeignHand(
   adoption: Adoption,
   audit: HubAudit,
 ): Promise<{ readonly refused: AdoptionRefused } | { readonly notified: readonly string[] }> {
-  const { network, payer, txid, nonce, height, hash, bytes, reason } = adoption;
+  const { network, payer, txid, nonce, height, hash, bytes } = adoption;
   try {
     return await sql.begin(async (tx) => {
-      const { count } = await tx`
-        UPDATE hub.unknown_spend SET status = 'written_off', decided_at = now(),
-          actor = ${audit.actor}, reason = ${reason}
-        WHERE network = ${network} AND txid = ${txid} AND log_index = -1
-          AND status IN ('open', 'unproven', 'not_ours')`;
-      if (count === 0 && payer === "hot") throw new Undone("decided");
+      const isListed = payer === "hot"
+        ? await writeOffHand(tx, adoption, audit.actor)
+        : await takeOffList(tx, adoption, audit.actor);
       const end = { payer, nonce, usedBy: txid, height, hash, foreignBytes: bytes };
       const { ended, notified } = await endNonces(tx, network, [{ ...end, intents: [] }]);
-      if (ended.length === 0) await takeNonce(tx, adoption);
+      const isTaken = ended.length > 0 || await takeNonce(tx, adoption);
+      // one that was on no list and has used no nonce of the service's changes nothing
+      if (!isTaken && !isListed) throw new Undone("decided");
       await writeAudit(tx, audit);
       return { notified };
     });
@@ -202,11 +207,54 @@ export async function adoptForeignHand(
   }
 }
 
-/** Adds a nonce to the lane that nothing was promised for; one below its beginning is none of it. */
+/**
+ * Writes a transaction of the hot wallet off, which explains the coin that it has cost; one that was on no list is on it then.
+ *
+ * @returns whether it was listed
+ */
+async function writeOffHand(
+  tx: TransactionSql,
+  { network, txid, height, blockTime, fee, reason }: Adoption,
+  actor: string,
+): Promise<boolean> {
+  const [row] = await tx<{ is_new: boolean }[]>`
+    INSERT INTO hub.unknown_spend AS s (network, txid, log_index, height, block_time, wallet, sender, recipient, currency,
+      amount, fee, status, decided_at, actor, reason)
+    SELECT w.network, ${txid}, -1, ${height}::bigint, ${new Date(
+    blockTime,
+  )}::timestamptz, 'hot', w.hot_wallet, w.hot_wallet,
+      'native', 0, ${formatAmount(fee)}::text::numeric, 'written_off', now(), ${actor}, ${reason}
+    FROM hub.wallet w WHERE w.network = ${network}
+    ON CONFLICT (network, txid, log_index) DO UPDATE
+      SET status = 'written_off', decided_at = now(), actor = excluded.actor, reason = excluded.reason
+      WHERE s.status IN ('open', 'unproven', 'not_ours')
+    RETURNING xmax = 0 AS is_new`;
+  if (row === undefined) throw new Undone("decided");
+  return !row.is_new;
+}
+
+/** Takes a transaction of a deposit address off the list, where a node has called it the hot wallet's. @returns whether one has */
+async function takeOffList(
+  tx: TransactionSql,
+  { network, txid, reason }: Adoption,
+  actor: string,
+): Promise<boolean> {
+  const { count } = await tx`
+    UPDATE hub.unknown_spend SET status = 'written_off', decided_at = now(), actor = ${actor}, reason = ${reason}
+    WHERE network = ${network} AND txid = ${txid} AND log_index = -1
+      AND status IN ('open', 'unproven', 'not_ours')`;
+  return count > 0;
+}
+
+/**
+ * Adds a nonce to the lane that nothing was promised for.
+ *
+ * @returns false where it is below the lane's beginning, and none of it
+ */
 async function takeNonce(
   tx: TransactionSql,
   { network, payer, nonce, txid, height, bytes }: Adoption,
-): Promise<void> {
+): Promise<boolean> {
   const [lane] = await tx<{ first: string | null; next: string | null; used_by: string | null }[]>`
     SELECT f.first, coalesce(
         (SELECT max(n.nonce) + 1 FROM book.lane_nonce n WHERE n.network = w.network AND n.payer = ${payer}), f.first) AS next,
@@ -215,7 +263,7 @@ async function takeNonce(
     FROM hub.wallet w CROSS JOIN LATERAL (SELECT CASE ${payer} WHEN 'hot' THEN w.first_nonce ELSE (
       SELECT min(n.nonce) FROM book.lane_nonce n WHERE n.network = w.network AND n.payer = ${payer}) END AS first) f
     WHERE w.network = ${network}`;
-  if (lane === undefined || lane.first === null || nonce < Number(lane.first)) return;
+  if (lane === undefined || lane.first === null || nonce < Number(lane.first)) return false;
   if (lane.used_by === txid) throw new Undone("decided");
   if (lane.used_by !== null) {
     throw new Error(
@@ -226,4 +274,5 @@ async function takeNonce(
   await tx`
     INSERT INTO book.lane_nonce (network, payer, nonce, intents, used_by, height, foreign_hand, foreign_bytes)
     VALUES (${network}, ${payer}, ${nonce}, '{}', ${txid}, ${height}, true, ${bytes})`;
+  return true;
 }

@@ -64,6 +64,58 @@ test("a transaction of the hot key that the books do not know stops signing unti
   assertEquals(paid, ["o1", "o2"]);
 });
 
+test("a transaction of the hot key that no node calls the wallet's is adopted by its own bytes, and what it cost is explained", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  lane.chain.unclaimed.add("0xother");
+  lane.chain.strange("0xother");
+  await lane.settle();
+  assertEquals(await listed(sql), []);
+  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const adopt = (txid: string, nonce: number, id: string) =>
+    adoptHand(deps, NETWORK, { txid, nonce, reason: "ours" }, { ...AUDIT, id }, 5_000);
+  assertEquals(await adopt("0xother", 8, "aud_1"), { kind: "other_nonce", nonce: 7 });
+  assertEquals(await adopt("0xother", 7, "aud_1"), { kind: "adopted", nonce: 7, notified: [] });
+  assertEquals(await adopt("0xother", 7, "aud_2"), { kind: "refused", why: "decided" });
+  const spends = await sql`SELECT txid, status, wallet, fee > 0 AS has_fee FROM hub.unknown_spend`;
+  assertEquals([...spends], [{
+    txid: "0xother",
+    status: "written_off",
+    wallet: "hot",
+    has_fee: true,
+  }]);
+  await lane.finish();
+  assertEquals(await lane.states(), ["o1 final 8"]);
+  const [own] = await sql<
+    { txid: string }[]
+  >`SELECT txid FROM book.attempt WHERE outcome = 'paid'`;
+  assertEquals(await adopt(own?.txid ?? "", 8, "aud_3"), { kind: "refused", why: "decided" });
+});
+
+test("a transaction of the hot key from before its lane changes nothing, and is not adopted where it is on no list", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  assertEquals(await lane.turn(), 0);
+  lane.chain.unclaimed.add("0xearly");
+  lane.chain.strange("0xearly");
+  lane.chain.signatures.set("0xearly", { eventFrom: "hot-wallet", nonce: 3 });
+  await lane.settle();
+  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const outcome = await adoptHand(
+    deps,
+    NETWORK,
+    { txid: "0xearly", nonce: 3, reason: "ours" },
+    AUDIT,
+    5_000,
+  );
+  assertEquals(outcome, { kind: "refused", why: "decided" });
+  assertEquals(await listed(sql), []);
+});
+
 /** Statuses of the transactions that were listed, with the reasons of what is over. */
 async function listed(sql: Sql): Promise<readonly string[]> {
   const rows = await sql<{ text: string }[]>`

@@ -12,6 +12,7 @@ import type {
   Chain,
   Envelope,
   IncludedTransaction,
+  TransactionLookup,
   Transfer,
 } from "../../../chains/chain.ts";
 import type { FeeEstimate } from "../../../chains/fees.ts";
@@ -65,6 +66,8 @@ export class CountingChain {
   readonly #claims = new Map<string, number>();
   /** Those that their blocks are shown without. */
   readonly hidden = new Set<string>();
+  /** Transactions of the wallet that no node calls the wallet's. */
+  readonly unclaimed = new Set<string>();
   /** False: broadcasts may be lost, and blocks may leave transactions out. */
   isCalm = false;
   /** True: no broadcast arrives. */
@@ -173,7 +176,7 @@ export class CountingChain {
           success: !this.fails(one),
           failure: this.fails(one) ? "REVERT" : null,
           fee: amountOf(String(one.price)),
-          byHotWallet: true,
+          ...(this.unclaimed.has(one.txid) ? {} : { byHotWallet: true as const }),
         })),
       ],
       transfers: transactions.filter((one) => !this.fails(one)).flatMap((one) =>
@@ -193,6 +196,17 @@ export class CountingChain {
         })
       ),
     };
+  }
+
+  #lookUp(txid: string): TransactionLookup {
+    for (let height = 0; height <= this.solidHeight; height++) {
+      const { transactions, transfers, time } = this.block(height);
+      const found = transactions.find((one) => one.txid === txid);
+      if (found === undefined) continue;
+      const own = transfers.filter((one) => one.txid === txid);
+      return { kind: "found", transaction: { ...found, transfers: own, height, time } };
+    }
+    return { kind: "missing", txid };
   }
 
   async *#between(from: number, to: number): AsyncIterable<BlockAnswer> {
@@ -277,6 +291,7 @@ export class CountingChain {
       solid: () => Promise.resolve(this.#ref(this.solidHeight)),
       block: (height) => Promise.resolve({ kind: "block", block: this.block(height) }),
       blocks: (from, to) => this.#between(from, to),
+      transaction: (txid) => Promise.resolve(this.#lookUp(txid)),
       estimateFee: () => Promise.resolve(this.#feeAt(Math.min(CAP, this.#base * 2 + 1))),
       envelope: (_, { terms = {} }, nonce): Envelope => ({
         network,
