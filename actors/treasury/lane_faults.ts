@@ -38,7 +38,6 @@ export class LaneFaults {
   readonly #sql: Sql;
   readonly #chain: Chain;
   readonly #lane: LanePort;
-  #isOpen = false;
   #ahead = new Map<string, Ahead>();
   /** Reasons by payer, each with the nonce that it is about. */
   #found = new Map<string, { readonly nonce: number; readonly reason: string }>();
@@ -52,9 +51,9 @@ export class LaneFaults {
     this.#lane = lane;
   }
 
-  /** True once it is known where the hot wallet's lane begins. */
+  /** True where the books know at which nonce the hot wallet's lane begins; a copy that is restored may not. */
   async isOpen(): Promise<boolean> {
-    return this.#isOpen ||= await readFirstNonce(this.#sql, this.#chain.network) !== null;
+    return await readFirstNonce(this.#sql, this.#chain.network) !== null;
   }
 
   /**

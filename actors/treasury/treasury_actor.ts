@@ -8,7 +8,6 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import { isTracing, traceSpan } from "../../log/traces.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
 import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
@@ -20,8 +19,8 @@ import {
 } from "../../ledger/treasury/signing.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
-import { crashPoint } from "../runtime/crash_point.ts";
 import { isAway } from "../runtime/is_away.ts";
+import { broadcastAll } from "./broadcast.ts";
 import { ExpiryProofs } from "./expiry_proofs.ts";
 import { LowFunds } from "./funds.ts";
 import { HistoryHold } from "./history_hold.ts";
@@ -43,8 +42,6 @@ const IN_FLIGHT_LIMIT = 10_000;
 const INTERNAL_LIMIT = 25;
 /** Batches signed in one turn; then expiries and the rest are looked at again. */
 const ROUNDS = 20;
-/** Broadcasts under way at once. */
-const BROADCASTS = 8;
 /** After this long no further batch is signed in a turn. */
 const SIGN_MS = 30_000;
 /** After this long no further broadcast of a batch is begun. */
@@ -89,31 +86,55 @@ interface TreasuryMemory {
   readonly internal: CurrencyHolds;
   readonly tokens: TokenWatch;
   readonly low: LowFunds;
+  readonly hold: HistoryHold;
+  readonly unproven: UnprovenHands;
+  /** Null on chains that count no nonces. */
+  readonly lanes: Lanes | null;
+  /** Last time that each signed transaction was sent, where lanes do not know it; after a restart they are sent again. */
+  sentAt: Map<string, number>;
 }
 
-function newMemory(chain: Chain, { policy, resendMs }: TreasuryDeps): TreasuryMemory {
+function newMemory(chain: Chain, deps: TreasuryDeps): TreasuryMemory {
   const { network } = chain;
+  const { sql, policy, resendMs } = deps;
+  const monotonic = monotonicOf(deps);
   return {
     payouts: new CurrencyHolds(),
     internal: new CurrencyHolds(),
     tokens: new TokenWatch(chain),
     low: new LowFunds(network, policy?.(network).low ?? null, resendMs),
+    hold: new HistoryHold({ sql, chain, signer: deps.signer, monotonic }),
+    unproven: new UnprovenHands(monotonic),
+    lanes: newLanes(chain, deps),
+    sentAt: new Map(),
   };
+}
+
+function newLanes(chain: Chain, deps: TreasuryDeps): Lanes | null {
+  const { network, capabilities: { life } } = chain;
+  if (life.kind !== "nonce") return null;
+  const lanes: Lanes = new Lanes(chain, life.lane, {
+    ...deps,
+    monotonic: monotonicOf(deps),
+    isHeadRead: () => deps.isHeadRead?.(network) ?? true,
+    send: async (transactions, boundMs) => {
+      const onSend = (txid: string) => lanes.sent(txid);
+      await broadcastAll(chain, transactions, Math.min(boundMs, SEND_MS), onSend);
+    },
+  });
+  return lanes;
+}
+
+function monotonicOf({ monotonic }: TreasuryDeps): () => number {
+  return monotonic ?? (() => performance.now());
 }
 
 class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #chain: Chain;
   readonly #deps: TreasuryDeps;
-  readonly #monotonic: () => number;
-  /** Last time that each signed transaction was sent; forgotten with the process, then sent again. */
-  #sentAt = new Map<string, number>();
   readonly #expiryProofs: ExpiryProofs;
   readonly #housekeeping: Housekeeping;
   readonly #memory: TreasuryMemory;
-  readonly #hold: HistoryHold;
-  readonly #unproven: UnprovenHands;
-  /** Null on chains that count no nonces. */
-  readonly #lanes: Lanes | null;
 
   constructor(chain: Chain, deps: TreasuryDeps, memory: TreasuryMemory) {
     const { sql, attemptLimit, resendMs, now } = deps;
@@ -121,7 +142,6 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     const policy = deps.policy?.(network) ?? null;
     this.#chain = chain;
     this.#deps = deps;
-    this.#monotonic = deps.monotonic ?? (() => performance.now());
     this.#memory = memory;
     this.#expiryProofs = new ExpiryProofs({
       sql,
@@ -132,17 +152,6 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       now,
     });
     this.#housekeeping = new Housekeeping(chain, policy, deps, memory);
-    this.#hold = new HistoryHold({ sql, chain, signer: deps.signer });
-    this.#unproven = new UnprovenHands(this.#monotonic);
-    const { life } = chain.capabilities;
-    this.#lanes = life.kind !== "nonce" ? null : new Lanes(chain, life.lane, {
-      ...deps,
-      monotonic: this.#monotonic,
-      isHeadRead: () => deps.isHeadRead?.(network) ?? true,
-      send: async (transactions, boundMs) => {
-        await this.#send(transactions, Math.min(boundMs, SEND_MS));
-      },
-    });
   }
 
   /**
@@ -154,6 +163,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   async receive(_message: TreasuryMessage): Promise<void> {
     const { sql, wakeMerchants, scanStopped } = this.#deps;
     const { network } = this.#chain;
+    const { hold, unproven, lanes } = this.#memory;
     const parts = new Parts(network);
     const inFlight = await countInFlight(sql, network);
     // what is promised goes before what is queued: nothing is in a block before what stands in front of it
@@ -169,13 +179,13 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       if (givenUp.size > 0) wakeMerchants(givenUp);
     });
     await parts.run("transactions of another hand", async () => {
-      await this.#unproven.look({
+      await unproven.look({
         sql,
         chain: this.#chain,
         stopped: scanStopped?.(network) ?? null,
       });
     });
-    await parts.run("a change of history", () => this.#hold.poll());
+    await parts.run("a change of history", () => hold.poll());
     await parts.run("transactions under way", () => this.#resend());
     await parts.run(
       "wallets",
@@ -183,7 +193,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
         this.#housekeeping.poll(
           solid,
           this.#expiryProofs.withoutExpiryProof,
-          this.#lanes?.state ?? null,
+          lanes?.state ?? null,
         ),
     );
     parts.end();
@@ -238,16 +248,16 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   }
 
   async #pollLanes(): Promise<void> {
-    if (this.#lanes === null) return;
-    await this.#lanes.poll(await readCursor(this.#deps.sql, this.#chain.network, "solid"));
+    const { lanes } = this.#memory;
+    if (lanes === null) return;
+    await lanes.poll(await readCursor(this.#deps.sql, this.#chain.network, "solid"));
   }
 
   /** Signs one batch, as large as there is room for. */
   async #sign(limit: number, of: QueueOf, silent: Set<OutgoingAsset>): Promise<Signed> {
-    const lanes = this.#lanes;
+    const { payouts, internal, tokens, lanes } = this.#memory;
     const most = lanes === null ? limit : Math.min(limit, lanes.roomFor(of));
     if (most === 0) return NOTHING;
-    const { payouts, internal, tokens } = this.#memory;
     const holds = of === "merchants" ? payouts : internal;
     const leftAlone = { holds, held: tokens.held, silent };
     return await signQueued(this.#chain, this.#deps, most, of, leftAlone, lanes);
@@ -255,17 +265,18 @@ class TreasuryActor implements Actor<TreasuryMessage> {
 
   /** Sends again what is signed, shows in no block, and was not sent for a while. */
   async #resend(): Promise<void> {
-    if (this.#lanes !== null) return;
+    const memory = this.#memory;
+    if (memory.lanes !== null) return;
     const { sql, resendMs } = this.#deps;
-    const monotonic = this.#monotonic;
+    const monotonic = monotonicOf(this.#deps);
     const unseen = await readInFlight(sql, this.#chain.network, IN_FLIGHT_LIMIT);
     // what a block shows is forgotten here, so that it is sent at once if the chain takes it back
     const sentAt = new Map<string, number>();
     for (const { txid } of unseen) {
-      const at = this.#sentAt.get(txid);
+      const at = memory.sentAt.get(txid);
       if (at !== undefined) sentAt.set(txid, at);
     }
-    this.#sentAt = sentAt;
+    memory.sentAt = sentAt;
     const due = unseen.filter(({ txid }) =>
       (sentAt.get(txid) ?? -Infinity) + resendMs <= monotonic()
     );
@@ -274,69 +285,13 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     await this.#send(due, SEND_MS);
   }
 
-  /**
-   * Sends signed transactions: the same bytes, any number of times. One that cannot be sent is sent
-   * again later, the others go on.
-   *
-   * @param boundMs after this long none is begun: nodes that do not answer must not hold a turn up for
-   *   each of thousands
-   * @returns whether each of them was begun
-   */
-  async #send(
-    transactions: readonly InFlight[],
-    boundMs: number,
-  ): Promise<boolean> {
-    const { network } = this.#chain;
-    const due = [...transactions];
-    const end = performance.now() + boundMs;
-    const send = async () => {
-      for (let next = due.shift(); next !== undefined; next = due.shift()) {
-        if (performance.now() > end) {
-          due.unshift(next);
-          return;
-        }
-        const { txid, bytes, expiresAt, outgoingId, paymentId } = next;
-        const from = Date.now();
-        let category = "not_sent";
-        this.#sentAt.set(txid, this.#monotonic());
-        this.#lanes?.sent(txid);
-        try {
-          const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
-          // no answer proves death: only the solid scan decides, so all of them are just logged
-          category = outcome.category;
-          const words = "message" in outcome ? outcome.message ?? "" : "";
-          const event = outcome.category === "rejected"
-            ? "transfer.refused"
-            : outcome.category === "unclear" && words !== ""
-            ? "transfer.broadcast_unclear"
-            : "transfer.broadcast";
-          logEvent(event, {
-            network,
-            txid,
-            category: outcome.category,
-            code: "code" in outcome ? outcome.code : "",
-            words,
-          });
-        } catch (error) {
-          logEvent("transfer.not_broadcast", { network, txid, error });
-        }
-        if (isTracing()) {
-          traceSpan("transfer.broadcast", {
-            of: paymentId ?? outgoingId,
-            from,
-            attributes: {
-              transfer: outgoingId,
-              payment: paymentId,
-              network,
-              txid,
-              outcome: category,
-            },
-          });
-        }
-        crashPoint("treasury.after-broadcast");
-      }
-    };
-    await Promise.all(Array.from({ length: BROADCASTS }, send));
-    return due.length === 0;
+  /** Sends signed transactions, see {@linkcode broadcastAll}. @returns whether each of them was begun */
+  async #send(transactions: readonly InFlight[], boundMs: number): Promise<boolean> {
+    const { lanes } = this.#memory;
+    const monotonic = monotonicOf(this.#deps);
+    return await broadcastAll(this.#chain, transactions, boundMs, (txid) => {
+      if (lanes === null) this.#memory.sentAt.set(txid, monotonic());
+      else lanes.sent(txid);
+    });
   }
 }
