@@ -7,6 +7,8 @@ export class LaneMemory {
   readonly #resendMs: number;
   /** Last time that each transaction was sent. */
   #sentAt = new Map<string, number>();
+  /** Times at which each open nonce was promised and each transaction signed, by the own clock. */
+  #since = new Map<string, number>();
   /** Nonces whose transfers the signer refused for reasons of their own, that would fail, or that cannot be priced. */
   #refused = new Map<string, string>();
 
@@ -17,7 +19,10 @@ export class LaneMemory {
   }
 
   sent(txid: string): void {
-    this.#sentAt.set(txid, this.#monotonic());
+    const now = this.#monotonic();
+    this.#sentAt.set(txid, now);
+    // what is sent before it was met here was signed just now
+    if (!this.#since.has(txid)) this.#since.set(txid, now);
   }
 
   /** True for a transaction that was not sent for a while. */
@@ -43,11 +48,34 @@ export class LaneMemory {
     return { ...nonce, isRefused: this.#refused.has(`${nonce.payer}/${nonce.nonce}`) };
   }
 
-  /** Forgets what was sent or refused of nonces that are over. */
-  keepOnly(promised: readonly PromisedNonce[]): void {
-    const txids = new Set(promised.flatMap(({ attempts }) => attempts.map(({ txid }) => txid)));
-    this.#sentAt = new Map([...this.#sentAt].filter(([txid]) => txids.has(txid)));
-    const keys = new Set(promised.map(({ payer, nonce }) => `${payer}/${nonce}`));
-    this.#refused = new Map([...this.#refused].filter(([key]) => keys.has(key)));
+  /**
+   * Forgets what it knows of nonces that are over.
+   *
+   * @param promised all that are open, with their ages by the database's clock
+   * @returns the same with ages that go on by the own clock from when each was met here first: a clock of the database
+   *   that is set makes nothing older or younger
+   */
+  meet(promised: readonly PromisedNonce[]): readonly PromisedNonce[] {
+    const now = this.#monotonic();
+    const since = new Map<string, number>();
+    const ageOf = (key: string, ageMs: number) => {
+      const at = this.#since.get(key) ?? now - Math.max(0, ageMs);
+      since.set(key, at);
+      return now - at;
+    };
+    const aged = promised.map((one) => ({
+      ...one,
+      ageMs: ageOf(`${one.payer}/${one.nonce}`, one.ageMs),
+      attempts: one.attempts.map((attempt) => ({
+        ...attempt,
+        ageMs: ageOf(attempt.txid, attempt.ageMs),
+      })),
+    }));
+    const keep = <Value>(map: ReadonlyMap<string, Value>) =>
+      new Map([...map].filter(([key]) => since.has(key)));
+    this.#since = since;
+    this.#sentAt = keep(this.#sentAt);
+    this.#refused = keep(this.#refused);
+    return aged;
   }
 }

@@ -153,8 +153,7 @@ export class Lanes {
   async poll(solid: Cursor | null): Promise<void> {
     const { sql, node, leaseMs } = this.#deps;
     const { network } = this.#chain;
-    const promised = await readOpenNonces(sql, network);
-    this.#memory.keepOnly(promised);
+    const promised = this.#memory.meet(await readOpenNonces(sql, network));
     this.#isStopped = true;
     if (promised.length === 0 && await this.#faults.isOpen()) {
       this.#isStopped = await readSigningStop(sql, network) !== null;

@@ -1,7 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { addMerchant } from "../support/books.ts";
+import type { LaneAsk } from "../../chains/lane.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { PAPER_BLOCK } from "../support/paper_chain.ts";
@@ -10,6 +12,7 @@ import {
   addNonce,
   addWallet,
   calmLane,
+  lanesOn,
   numberedChain,
   numberedSigner,
   scanTo,
@@ -49,4 +52,57 @@ test("a poll that fails forgets neither what was sent of a lane nor what was fou
   assertEquals(row, {
     reason: "nonce 3 of address-5 was used by a transaction that the scan has not met",
   });
+});
+
+const FEE = { fee: amount("1"), limit: amount("1"), terms: { price: 2 } };
+/** Terms by which what is unseen for long is replaced. */
+const RISING: LaneAsk = {
+  isPassedOver: () => false,
+  replacing: () => FEE,
+  cancelling: () => FEE,
+  within: () => RISING,
+};
+
+/** The lane of a payout that was signed so long ago by the database's clock, and a clock that a test moves. */
+async function openAged(sql: Sql, ageS: number) {
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0, merchantId, ageS });
+  const clock = { now: 1_000_000 };
+  const chain = numberedChain(calmLane({ asks: () => Promise.resolve(RISING) }));
+  const { poll } = lanesOn(sql, chain, {
+    signer: numberedSigner(),
+    monotonic: () => clock.now,
+  });
+  return {
+    /** Polls after a while. @returns transactions that were signed by then */
+    async pollAfter(ms: number) {
+      clock.now += ms;
+      await poll();
+      const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM book.attempt`;
+      return row?.count;
+    },
+  };
+}
+
+test("a database's clock that was ahead makes no transaction wait for longer than its time to be replaced", async () => {
+  await using database = await testDatabase();
+  const lane = await openAged(database.sql, -3_600);
+  assertEquals(await lane.pollAfter(0), 1);
+  assertEquals(await lane.pollAfter(47_999), 1);
+  assertEquals(await lane.pollAfter(1), 2);
+});
+
+test("a database's clock that jumps ahead has nothing replaced before its time", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openAged(sql, 1);
+  assertEquals(await lane.pollAfter(0), 1);
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`UPDATE book.attempt SET created_at = created_at - interval '1 hour'`;
+    await tx`UPDATE book.lane_nonce SET promised_at = promised_at - interval '1 hour'`;
+  });
+  assertEquals(await lane.pollAfter(4_000), 1);
+  assertEquals(await lane.pollAfter(44_000), 2);
 });
