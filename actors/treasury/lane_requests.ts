@@ -10,7 +10,7 @@ import { readLaneRows } from "../../ledger/lanes/lane_rows.ts";
 import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 import type { InFlight } from "../../ledger/treasury/signing.ts";
 import { logEvent } from "../../log/log_event.ts";
-import type { LaneAttempt, LaneStep, OpenNonce } from "./lane_turn.ts";
+import type { LaneStep, OpenNonce } from "./lane_turn.ts";
 import { priceOf } from "./prices.ts";
 import type { NumberedRequest, NumberedTransaction } from "./sign_nonces.ts";
 
@@ -131,38 +131,30 @@ export function sendable({ txid, bytes, request }: NumberedTransaction): InFligh
 }
 
 /**
- * Attempts that are sent again, in the order of their steps: those that are due, with those of nonces whose replacement
- * was not signed.
+ * Transactions to be sent again: those of nonces that no block shows and that were not signed with just now, the hot
+ * wallet's first, each nonce's newest first.
  *
+ * @param closed payers of whose lanes nothing is sent
  * @param signed nonces that were signed with just now, as `payer/nonce`
+ * @param isDue true where a transaction was not sent for a while
  */
-export function attemptsAgain(
-  steps: readonly PayerStep[],
+export function unsentOf(
+  promised: readonly PromisedNonce[],
+  closed: ReadonlyMap<string, string>,
   signed: ReadonlySet<string>,
   isDue: (txid: string) => boolean,
-): readonly LaneAttempt[] {
-  return steps.flatMap(({ payer, step }) => {
-    if (step.do === "send") return step.attempts;
-    if (step.do !== "replace" || signed.has(`${payer}/${step.nonce.nonce}`)) return [];
-    return step.nonce.attempts.filter(({ txid }) => isDue(txid));
-  });
-}
-
-/** Attempts as they are sent. */
-export function sendableAgain(
-  attempts: readonly LaneAttempt[],
-  promised: readonly PromisedNonce[],
 ): readonly InFlight[] {
-  const owner = new Map(
-    promised.flatMap(({ attempts, intents }) =>
-      attempts.map(({ txid }) => [txid, intents[0]?.outgoingId ?? ""] as const)
-    ),
-  );
-  return attempts.map(({ txid, bytes }) => ({
-    outgoingId: owner.get(txid) ?? "",
-    paymentId: null,
-    txid,
-    bytes,
-    expiresAt: null,
-  }));
+  const inOrder = [...lanesOf(promised).values()].flat();
+  return inOrder.flatMap(({ payer, nonce, attempts, intents }) => {
+    const isSeen = attempts.some((attempt) => attempt.isSeen);
+    if (isSeen || closed.has(payer) || signed.has(`${payer}/${nonce}`)) return [];
+    const outgoingId = intents[0]?.outgoingId ?? "";
+    return attempts.filter(({ txid }) => isDue(txid)).map(({ txid, bytes }) => ({
+      outgoingId,
+      paymentId: null,
+      txid,
+      bytes,
+      expiresAt: null,
+    }));
+  });
 }

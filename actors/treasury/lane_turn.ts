@@ -57,8 +57,6 @@ export interface LaneView {
   readonly mostUnseen: number;
   /** False while the newest blocks are not read: what they may show is not replaced. */
   readonly isHeadRead: boolean;
-  /** True where a transaction was not sent for a while. */
-  readonly isDue: (txid: string) => boolean;
 }
 
 /** The next thing to do with a nonce. */
@@ -73,9 +71,7 @@ export type LaneStep =
     readonly fee: FeeEstimate;
   }
   /** Sign a transfer of nothing with it, as nothing else takes it: what stands behind it must not wait. */
-  | { readonly do: "fill"; readonly nonce: OpenNonce; readonly fee: FeeEstimate }
-  /** Send its transactions again, in this order. */
-  | { readonly do: "send"; readonly attempts: readonly LaneAttempt[] };
+  | { readonly do: "fill"; readonly nonce: OpenNonce; readonly fee: FeeEstimate };
 
 /** A turn of a lane. */
 export interface LaneTurn {
@@ -99,7 +95,7 @@ export const SUSPENDED_MS = 30_000;
 /**
  * Decides a turn: first what has no signature (a nonce without one holds up all that follow), then what an
  * administrator wants out of use, then replacements (the lowest unseen one, and those that blocks pass
- * over; five at most), then what is sent again. What a block shows is left alone.
+ * over; five at most). What a block shows is left alone.
  */
 export function laneTurn(view: LaneView): LaneTurn {
   const { open, ask } = view;
@@ -110,13 +106,8 @@ export function laneTurn(view: LaneView): LaneTurn {
   );
   const first = ask === null ? [] : unsignedSteps(view, unsigned, ask, waits);
   const replacements = ask === null ? [] : replaceSteps(unseen, ask, view, waits);
-  const replaced = new Set(replacements.map(({ nonce }) => nonce));
-  const sends = unseen.flatMap((nonce): LaneStep[] => {
-    const attempts = nonce.attempts.filter(({ txid }) => view.isDue(txid));
-    return replaced.has(nonce) || attempts.length === 0 ? [] : [{ do: "send", attempts }];
-  });
   const room = roomBehind(view, unseen.length, unsigned);
-  return { steps: [...first, ...replacements, ...sends], room, waits };
+  return { steps: [...first, ...replacements], room, waits };
 }
 
 /**

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type BlockRef, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { BlockRef, Chain } from "../../chains/chain.ts";
 import type { LaneAsk, LanePort } from "../../chains/lane.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -22,20 +22,21 @@ import {
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
+import { isAway } from "../runtime/is_away.ts";
+import { decideLanes } from "./decide_lanes.ts";
 import { LaneFaults, type LaneTroubles, NOT_BEGUN } from "./lane_faults.ts";
 import {
-  attemptsAgain,
   lanesOf,
   type PayerStep,
   pricesAgain,
   requestOf,
   sendable,
-  sendableAgain,
   stepsOf,
+  unsentOf,
 } from "./lane_requests.ts";
 import { LaneMemory } from "./lane_memory.ts";
 import type { LaneState } from "./lane_state.ts";
-import { ABOVE_CAP, laneTurn, SUSPENDED_MS } from "./lane_turn.ts";
+import { ABOVE_CAP, SUSPENDED_MS } from "./lane_turn.ts";
 import { payerOf } from "./liquidity.ts";
 import { PartBound } from "./part_bound.ts";
 import { PayerTerms } from "./payer_terms.ts";
@@ -72,6 +73,17 @@ interface Round {
   readonly bound: PartBound;
   /** Nonces that were signed with in this turn, as `payer/nonce`. */
   readonly signed: Set<string>;
+  /** Failures of what was tried apart. */
+  readonly failures: unknown[];
+}
+
+/** Tries what nothing else has to wait for, and keeps what it fails with. */
+async function apart(failures: unknown[], work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    failures.push(error);
+  }
 }
 
 /** The lanes of one network. */
@@ -148,7 +160,8 @@ export class Lanes {
    * what is open.
    *
    * @param solid the own scan's cursor, read just now; null: nothing was scanned yet
-   * @throws {ChainUnavailable} when nodes do not say what is needed; what is due was sent before
+   * @throws {ChainUnavailable} when nodes do not say what is needed
+   * @throws what else failed, a bug before what is away; what is due was sent all the same
    */
   async poll(solid: Cursor | null): Promise<void> {
     const { sql, node, leaseMs } = this.#deps;
@@ -178,71 +191,66 @@ export class Lanes {
     promised: readonly PromisedNonce[],
     solid: Cursor | null,
   ): Promise<void> {
+    const bound = new PartBound(this.#deps.partMs ?? PART_MS);
+    const round: Round = { promised, bound, signed: new Set(), failures: [] };
+    try {
+      await this.#goOn(turn, solid, round);
+    } finally {
+      // what was signed before waits for no signer and no node that is away, and for no bug
+      const isDue = (txid: string) => this.#memory.isDue(txid);
+      const unsent = unsentOf(promised, this.#closed, round.signed, isDue);
+      await this.#deps.send(unsent, Math.max(bound.leftMs, LEAST_SEND_MS));
+    }
+    const { failures } = round;
+    if (failures.length > 0) throw failures.find((error) => !isAway(error)) ?? failures[0];
+  }
+
+  /** Decides and signs what is next in each lane. */
+  async #goOn(turn: SigningTurn, solid: Cursor | null, round: Round): Promise<void> {
     const { sql } = this.#deps;
     const { network } = this.#chain;
-    const bound = new PartBound(this.#deps.partMs ?? PART_MS);
+    const { promised, bound, failures } = round;
     const lanes = lanesOf(promised);
     const troubles = await this.#faults.find(lanes, solid, bound);
+    if (troubles.failure !== null) failures.push(troubles.failure);
     this.#note(promised, troubles, new Map());
     // what stops signing altogether has reasons of its own in readiness
     this.#isStopped = troubles.stopped !== null || await readSigningStop(sql, network) !== null;
-    let { failure } = troubles;
-    let terms: ReadonlyMap<string, LaneAsk> = new Map();
-    const wanting = promised.filter((nonce) => this.#needsTerms(nonce)).map(({ payer }) => payer);
-    if (!this.#isStopped && wanting.length > 0) {
-      try {
-        const ask = await this.#lane.asks(bound.signal);
-        const payers = new Set(lanes.keys());
-        terms = await this.#terms.of(ask, payers, [...new Set(wanting)], bound.signal);
-      } catch (error) {
-        if (!(error instanceof ChainUnavailable)) throw error;
-        failure = error;
-      }
-    }
-    const { steps, waits } = this.#decide(lanes, troubles.closed, terms);
+    const terms = await this.#readTerms(lanes, round);
+    const { isHeadRead = () => true, suspendedMs = SUSPENDED_MS } = this.#deps;
+    const { steps, rooms, waits, failures: undecided } = decideLanes({
+      memory: this.#memory,
+      lanes,
+      closed: troubles.closed,
+      terms,
+      bumpAfterMs: this.#lane.bumpAfterMs,
+      suspendedMs,
+      isHeadRead: isHeadRead(),
+      mostUnseen: (payer) => this.#mostUnseen(payer),
+    });
+    this.#rooms = new Map(rooms);
+    failures.push(...undecided);
     this.#note(promised, troubles, waits);
-    await storeLaneReasons(sql, waits);
-    const round: Round = { promised, bound, signed: new Set() };
-    try {
-      if (terms.size > 0) await this.#signAll(turn, steps, round);
-    } finally {
-      // what was signed before does not wait for a signer or a node that is away
-      const again = attemptsAgain(steps, round.signed, (txid) => this.#memory.isDue(txid));
-      await this.#deps.send(sendableAgain(again, promised), Math.max(bound.leftMs, LEAST_SEND_MS));
-    }
-    if (failure !== null) throw failure;
+    await apart(failures, async () => void await storeLaneReasons(sql, waits));
+    if (terms.size > 0) await apart(failures, () => this.#signAll(turn, steps, round));
   }
 
-  /** Decides a turn of each lane; a closed one has none. */
-  #decide(
+  /** Reads the terms of all that may sign something; what cannot be read is left out. */
+  async #readTerms(
     lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
-    closed: ReadonlyMap<string, string>,
-    terms: ReadonlyMap<string, LaneAsk>,
-  ): { readonly steps: readonly PayerStep[]; readonly waits: ReadonlyMap<string, string> } {
-    const { isHeadRead = () => true, suspendedMs = SUSPENDED_MS } = this.#deps;
-    this.#rooms = new Map();
-    const waits = new Map<string, string>();
-    const steps: PayerStep[] = [];
-    for (const [payer, nonces] of lanes) {
-      const fault = closed.get(payer);
-      const turn = laneTurn({
-        open: nonces.map((nonce) => this.#memory.viewOf(nonce)),
-        ask: terms.get(payer) ?? null,
-        bumpAfterMs: this.#lane.bumpAfterMs,
-        mostUnseen: this.#mostUnseen(payer),
-        suspendedMs,
-        isHeadRead: isHeadRead(),
-        isDue: (txid) => this.#memory.isDue(txid),
-      });
-      this.#rooms.set(payer, fault === undefined ? turn.room : 0);
-      if (fault === undefined) { for (const step of turn.steps) steps.push({ payer, step }); }
-      for (const nonce of nonces) {
-        const reason = fault ?? turn.waits.get(nonce.nonce);
-        if (reason === undefined) continue;
-        for (const { outgoingId } of nonce.intents) waits.set(outgoingId, reason);
-      }
-    }
-    return { steps, waits };
+    { promised, bound, failures }: Round,
+  ): Promise<ReadonlyMap<string, LaneAsk>> {
+    const terms = new Map<string, LaneAsk>();
+    const wanting = promised.filter((nonce) => this.#needsTerms(nonce)).map(({ payer }) => payer);
+    if (this.#isStopped || wanting.length === 0) return terms;
+    await apart(failures, async () => {
+      const ask = await this.#lane.asks(bound.signal);
+      terms.set("hot", ask);
+      const payers = new Set(lanes.keys());
+      const own = await this.#terms.of(ask, payers, [...new Set(wanting)], bound.signal);
+      for (const [payer, one] of own) terms.set(payer, one);
+    });
+    return terms;
   }
 
   async #signAll(

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
-import { ChainUnavailable } from "../../chains/chain.ts";
-import type { LaneAsk } from "../../chains/lane.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { LaneAsk, LanePort } from "../../chains/lane.ts";
 import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { addMerchant, amount } from "../support/books.ts";
@@ -14,6 +14,7 @@ import {
   calmLane,
   lanesOn,
   numberedChain,
+  numberedSigner,
   scanTo,
 } from "./support/lane_rig.ts";
 
@@ -219,6 +220,72 @@ test("what the signer does not replace is sent again", async () => {
   const { poll, sent, due } = await pollUnsent(database.sql, signer);
   await poll();
   assertEquals(sent, due);
+});
+
+const BUG = new TypeError("Cannot read properties of undefined");
+/** Terms by which nothing can be replaced. */
+const CAPPED: LaneAsk = { ...RISING, replacing: () => null, within: () => CAPPED };
+
+/** Parts of a turn that come before anything is sent, and what they are with a bug. */
+const BROKEN: Readonly<
+  Record<string, { lane?: Partial<LanePort>; chain?: Partial<Chain>; storesNoReason?: true }>
+> = {
+  "the chain's terms": { lane: { asks: () => Promise.reject(BUG) } },
+  "the coin of an address": { chain: { balanceOf: () => Promise.reject(BUG) } },
+  "the terms of a replacement": {
+    lane: {
+      asks: () =>
+        Promise.resolve({
+          ...CAPPED,
+          replacing: () => {
+            throw BUG;
+          },
+        }),
+    },
+  },
+  "what an operator sees": { storesNoReason: true },
+};
+
+for (const [part, { lane = {}, chain = {}, storesNoReason }] of Object.entries(BROKEN)) {
+  test(`what was signed is sent again where ${part} has a bug, which is told`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    await addWallet(sql);
+    const merchantId = await addMerchant(sql);
+    const stuck = await addNonce(sql, { payer: "hot", nonce: 0, merchantId });
+    const young = await addNonce(sql, { payer: "hot", nonce: 1, merchantId, ageS: 1 });
+    await addNonce(sql, { payer: "7", nonce: 0, isSigned: false });
+    if (storesNoReason === true) {
+      await sql.unsafe(`
+        CREATE FUNCTION book.refuse_in_test() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'refused by a rule' USING ERRCODE = 'check_violation'; END $$;
+        CREATE TRIGGER refuse_in_test BEFORE UPDATE OF reason ON book.outgoing FOR EACH ROW
+        WHEN (NEW.reason = 'waiting: fees are above the cap') EXECUTE FUNCTION book.refuse_in_test()`);
+    }
+    const port = calmLane({ asks: () => Promise.resolve(CAPPED), ...lane });
+    const estimateFee = () => Promise.resolve(RISEN);
+    const { sent, poll } = lanesOn(sql, numberedChain(port, { estimateFee, ...chain }), {
+      signer: numberedSigner(),
+    });
+    const told = await assertRejects(poll, Error);
+    assert(told === BUG || told.message === "refused by a rule", told.message);
+    assertEquals(sent.at(-1), [`a${stuck}`, `a${young}`]);
+  });
+}
+
+test("a lane that cannot be decided stops no other", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0, merchantId });
+  const sweep = await addNonce(sql, { payer: "7", nonce: 0, isSigned: false });
+  const { lane = {} } = BROKEN["the terms of a replacement"] ?? {};
+  const chain = numberedChain(calmLane(lane), { estimateFee: () => Promise.resolve(RISEN) });
+  const { lanes, poll } = lanesOn(sql, chain, { signer: numberedSigner() });
+  await assertRejects(poll, TypeError);
+  const [row] = await sql`SELECT status FROM book.outgoing WHERE id = ${sweep}`;
+  assertEquals([row, lanes.room("hot")], [{ status: "signed" }, 0]);
 });
 
 test("a node that cannot go on with what is promised passes the turn to one that can", async () => {

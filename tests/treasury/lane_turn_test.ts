@@ -63,8 +63,6 @@ function shown(step: LaneStep): string {
       return `${step.do} ${step.nonce.nonce}`;
     case "replace":
       return `${step.purpose} ${step.nonce.nonce} for ${step.fee.terms?.price}`;
-    case "send":
-      return `send ${step.attempts.map(({ txid }) => txid).join()}`;
     default:
       return step satisfies never;
   }
@@ -78,7 +76,6 @@ function decided(open: readonly OpenNonce[], fields: Partial<LaneView> = {}) {
     suspendedMs: 30_000,
     mostUnseen: 12,
     isHeadRead: true,
-    isDue: () => true,
     ...fields,
   });
   return { steps: steps.map(shown), room, waits: Object.fromEntries(waits) };
@@ -156,7 +153,6 @@ const TABLE: readonly {
       open(8, { attempts: [attempt(10, { ageMs: 0 })] }),
       open(9, { isRefused: true }),
     ],
-    view: { isDue: () => false },
     steps: ["fill 7", "sign 9"],
     room: 9,
   },
@@ -187,15 +183,15 @@ const TABLE: readonly {
       open(7, { attempts: [attempt(10, { ageMs: 0 })] }),
       open(8, { isRefused: true }),
     ],
-    view: { mostUnseen: 2, isDue: () => false },
+    view: { mostUnseen: 2 },
     steps: ["sign 8"],
     room: 0,
   },
   {
-    rule: "where nothing may be signed, what is signed is sent again all the same",
+    rule: "where nothing may be signed, there is nothing to do",
     open: [open(7), open(8, { attempts: [attempt(10)] })],
     view: { ask: null },
-    steps: ["send t10"],
+    steps: [],
     room: 10,
   },
   {
@@ -221,7 +217,7 @@ const TABLE: readonly {
     room: 12,
   },
   {
-    rule: "an original that a block shows keeps its replacement from being replaced, or sent",
+    rule: "an original that a block shows keeps its replacement from being replaced",
     open: [open(7, { intents: signed, attempts: [attempt(12), attempt(10, { isSeen: true })] })],
     view: { ask: asking(50) },
     steps: [],
@@ -234,11 +230,10 @@ const TABLE: readonly {
     room: 11,
   },
   {
-    rule:
-      "while the newest blocks are not read nothing is replaced that they may show, but sent again",
+    rule: "while the newest blocks are not read nothing is replaced that they may show",
     open: [open(7, { intents: signed, attempts: [attempt(100)] })],
     view: { isHeadRead: false },
-    steps: ["send t100"],
+    steps: [],
     room: 11,
   },
   {
@@ -251,7 +246,7 @@ const TABLE: readonly {
   {
     rule: "the newest signature's time counts, not the first one's",
     open: [open(7, { intents: signed, attempts: [attempt(12, { ageMs: 47_999 }), attempt(10)] })],
-    steps: ["send t12,t10"],
+    steps: [],
     room: 11,
   },
   {
@@ -262,7 +257,7 @@ const TABLE: readonly {
       open(9, { attempts: [attempt(19)] }),
     ],
     view: { ask: asking(20) },
-    steps: ["pay 7 for 20", "pay 9 for 22", "send t30"],
+    steps: ["pay 7 for 20", "pay 9 for 22"],
     room: 9,
   },
   {
@@ -275,20 +270,16 @@ const TABLE: readonly {
     room: 11,
   },
   {
-    rule: "five are replaced in a turn, and the others are sent again",
+    rule: "five are replaced in a turn",
     open: [7, 8, 9, 10, 11, 12, 13].map((nonce) => open(nonce, { attempts: [attempt(nonce)] })),
     view: { ask: asking(20) },
-    steps: [
-      ...[7, 8, 9, 10, 11].map((nonce) => `pay ${nonce} for 20`),
-      "send t12",
-      "send t13",
-    ],
+    steps: [7, 8, 9, 10, 11].map((nonce) => `pay ${nonce} for 20`),
     room: 5,
   },
   {
-    rule: "what the cap keeps from being replaced is told, and sent again",
+    rule: "what the cap keeps from being replaced is told",
     open: [open(7, { attempts: [attempt(190)] })],
-    steps: ["send t190"],
+    steps: [],
     room: 11,
     waits: { 7: CAPPED },
   },
@@ -301,7 +292,7 @@ const TABLE: readonly {
       open(12, { attempts: [attempt(100)] }),
     ],
     view: { ask: { ...asking(10), isPassedOver: () => true } },
-    steps: ["pay 12 for 113", ...[7, 8, 9, 10, 11].map((nonce) => `send c${nonce}`)],
+    steps: ["pay 12 for 113"],
     room: 6,
     waits: { 7: CAPPED, 8: CAPPED, 9: CAPPED, 10: CAPPED, 11: CAPPED },
   },
@@ -318,16 +309,9 @@ const TABLE: readonly {
     room: 11,
   },
   {
-    rule: "what was sent a moment ago is not sent again",
-    open: [open(7, { attempts: [attempt(12, { ageMs: 0 }), attempt(10)] })],
-    view: { isDue: (txid) => txid === "t10" },
-    steps: ["send t10"],
-    room: 11,
-  },
-  {
     rule: "nodes hold no more of one sender than so many, signed or not",
     open: [open(7, { attempts: [attempt(10, { ageMs: 0 })] }), open(8), open(9)],
-    view: { mostUnseen: 2, isDue: () => false },
+    view: { mostUnseen: 2 },
     steps: ["sign 8", "sign 9"],
     room: 0,
   },
