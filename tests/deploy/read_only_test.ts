@@ -57,7 +57,7 @@ Deno.test({
       const code = `${folder}/code`;
       // what the image copies, with the packages that were installed
       const file = await Deno.readTextFile(`${ROOT}/deploy/Containerfile`);
-      const paths = [...file.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, all = ""]) =>
+      const paths = [...file.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, all = ""]) =>
         all.split(" ")
       );
       const copy = await new Deno.Command("sh", {
