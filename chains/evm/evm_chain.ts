@@ -5,18 +5,17 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
-import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
+import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
+import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { AddressSource } from "../address_source.ts";
-import { type Asset, ChainUnavailable } from "../chain.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
-import type { FeeEstimate, Movement } from "../fees.ts";
 import { NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode, type NodeOptions } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
 import { PROFILES, type SweepBy, type TokenContracts } from "../profiles.ts";
 import { addressOfEvent, eventAddress, evmAddress } from "./address.ts";
 import { chainIdOf } from "./chain_id.ts";
+import { estimateFee, type Parts, tokenOf } from "./estimate_transaction.ts";
 import { evmLane, type LaneBounds } from "./lane.ts";
 import { paymentLink } from "./payment_link.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
@@ -25,18 +24,15 @@ import { delegateOf } from "./pay/sweep_delegate.ts";
 import { signedTerms } from "./pay/signed_terms.ts";
 import { headOrNothingSchema } from "./read/answers.ts";
 import { callContract, returnedInteger } from "./read/contract_call.ts";
-import { callOf, estimateGas } from "./read/estimate_fee.ts";
-import { estimateSweep } from "./read/estimate_sweep.ts";
-import { type GasNeed, pricedWithin, readGasPrices } from "./read/fee_market.ts";
 import { evmGasPort } from "./read/gas.ts";
 import { LongReads } from "./read/long_reads.ts";
 import type { IgnoredTransfers } from "./read/parse_block.ts";
-import { readBalance, type TokenContract } from "./read/read_balance.ts";
+import { readBalance } from "./read/read_balance.ts";
 import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
 import { evmTransactionId, readTransaction } from "./read/read_transaction.ts";
 import { readsBlocks } from "./read/rpc_errors.ts";
-import { type EvmSource, FinalBlocks, headCall, requireChainId, rpc } from "./read/source.ts";
-import { estimateCreation, missingDelegate } from "./read/sweep_setup.ts";
+import { FinalBlocks, headCall, requireChainId, rpc } from "./read/source.ts";
+import { missingDelegate } from "./read/sweep_setup.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
 import { contractEntries, methodData } from "./token_contracts.ts";
 
@@ -93,70 +89,6 @@ export interface EvmChainOptions {
 export interface EvmChain extends OpenChain {
   /** Running totals of Transfer events that are no money. */
   readonly ignored: Readonly<IgnoredTransfers>;
-}
-
-/** Settings and state that the parts of one adapter share. */
-interface Parts extends EvmSource {
-  readonly network: Network;
-  readonly contracts: ReadonlyMap<Currency, string>;
-  readonly chainId: number;
-  readonly hotWallet: string;
-  readonly feeCap: Amount | null;
-  /** The contract by which the hot wallet sweeps; null where addresses do it themselves. */
-  readonly delegate: string | null;
-}
-
-/** The contract of an asset; null for the chain's own coin. @throws {TypeError} when the network has none of it */
-function tokenOf({ contracts, network }: Parts, asset: Asset): TokenContract | null {
-  if (asset === "native") return null;
-  const contract = contracts.get(asset);
-  if (contract !== undefined) return { contract, decimals: tokenDecimals(asset, network) };
-  throw new TypeError(`Cannot use ${asset} as it has no contract configured on: ${network}`);
-}
-
-/** See `Chain.estimateFee`. */
-async function estimateFee(
-  parts: Parts,
-  movements: readonly Movement[],
-  signal?: AbortSignal,
-): Promise<FeeEstimate> {
-  if (parts.feeCap === null) {
-    throw new ChainUnavailable("above-cap", "Cannot estimate a transaction as none is made here");
-  }
-  const [need, prices] = await Promise.all([
-    gasOf(parts, movements, signal),
-    readGasPrices(parts, signal),
-  ]);
-  return pricedWithin(need, prices, parts.feeCap);
-}
-
-/** Gas of one transaction with these movements. @throws {RangeError} where one cannot carry them */
-async function gasOf(
-  parts: Parts,
-  movements: readonly Movement[],
-  signal?: AbortSignal,
-): Promise<GasNeed> {
-  const { chainId, hotWallet, delegate } = parts;
-  const [movement] = movements;
-  // nothing else ever goes there
-  if (delegate !== null && movement?.to === delegate) {
-    return await estimateCreation(parts, hotWallet, signal);
-  }
-  if (movement !== undefined && delegate !== null && movement.from !== hotWallet) {
-    const token = tokenOf(parts, movement.asset);
-    if (token !== null && movements.every(({ asset }) => asset === movement.asset)) {
-      const swept = movements.map(({ from, amount }) => ({
-        from,
-        units: toTokenUnits(amount, token.decimals),
-      }));
-      const call = { chainId, hotWallet, delegate, token: token.contract, swept };
-      return await estimateSweep(parts, call, signal);
-    }
-  }
-  if (movement === undefined || movements.length > 1) {
-    throw new RangeError(`Cannot put ${movements.length} such movements into one transaction`);
-  }
-  return await estimateGas(parts, callOf(movement, tokenOf(parts, movement.asset)), signal);
 }
 
 /** See `Verifiable.verify`: decimals of every token are compared with the service's own table. */
@@ -261,6 +193,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       totalTimeoutMs: totalTimeoutOf(options),
       nodes: options.nodeUrls.length,
     }),
+    sweepsAtOnce: delegate === null ? 1 : options.sweepsAtOnce ?? SWEEPS_AT_ONCE,
     context: {
       tokens,
       hotWallet: `0x${eventAddress(hotWallet)}`,
@@ -280,7 +213,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       currencies: entries.map(([currency]) => currency),
       contracts,
       life: { kind: "nonce", lane },
-      sweepsAtOnce: delegate === null ? 1 : options.sweepsAtOnce ?? SWEEPS_AT_ONCE,
+      sweepsAtOnce: parts.sweepsAtOnce,
       // a block's receipts are bound to its hash, so that one of the head view is the solid one of its hash
       ...(pace.headMs === null
         ? {}

@@ -46,9 +46,8 @@ export function sweepRules(rule: Rule, { sweeps }: Kind): void {
     const movements = await paidIn(harness);
     const first = movements[0];
     assert(first !== undefined);
-    if (sweeps === "one by one") {
-      await assertRejects(() => chain.estimateFee([first, first]), RangeError);
-    }
+    const tooMany = Array.from({ length: chain.capabilities.sweepsAtOnce + 1 }, () => first);
+    await assertRejects(() => chain.estimateFee(tooMany), RangeError);
     const payouts = INDEXES.map(() => ({ ...first, from: chain.hotWallet, to: first.from }));
     await assertRejects(() => chain.estimateFee(payouts), RangeError);
   });
