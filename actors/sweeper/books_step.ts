@@ -5,10 +5,15 @@
  * @module
  */
 
-import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import { type Amount, amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import { worthOf } from "../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
-import { MOST_ITEMS, type OpenItem, type SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
+import {
+  type LivingStep,
+  MOST_ITEMS,
+  type OpenItem,
+  type SweepFacts,
+} from "../../ledger/sweeps/sweep_facts.ts";
 import { type AddressState, type Holding, type NextStep, type Wait, wait } from "./next_step.ts";
 import { DAY_MS, type SweepPace } from "./sweep_terms.ts";
 import { listableOf, splitAt, sumOf } from "./what_is_there.ts";
@@ -173,20 +178,50 @@ export function unlessItPays(
   view: Holding,
   coinCost: Amount,
 ): Wait | null {
-  const { target, facts, terms, now } = state;
+  const { facts, terms, now } = state;
   const oldest = Math.min(...view.items.map(({ foundAt }) => foundAt));
   // beyond so many there may be older ones that were not read
   const dueIn = facts.open.length < MOST_ITEMS ? oldest + terms.topUpWaitMs - now : 0;
+  return unlessWorth(state, view, dueIn, coinCost);
+}
+
+/**
+ * The reason for which a sweep that is sent is not worth what more it would cost to have a block take it; null when it
+ * is, or has to be done anyway.
+ *
+ * @param coinCost cost of the same sweep by now
+ */
+export function unlessSentPays(
+  state: AddressState,
+  { id, amount, foundAt, createdAt }: LivingStep,
+  coinRate: string | null,
+  coinCost: Amount,
+): Wait | null {
+  const dueIn = (foundAt ?? createdAt) + state.terms.topUpWaitMs - state.now;
+  const poor = unlessWorth(state, { balance: amountOf(amount), coinRate }, dueIn, coinCost);
+  if (poor === null) return null;
+  const detail =
+    `sweep ${id} is signed and waits for lower fees: more coin for it does not pay, ${poor.detail}`;
+  return wait("in_flight", detail, poor.pollMs);
+}
+
+/** @param dueIn time after which a top-up is swept whatever it costs, milliseconds */
+function unlessWorth(
+  { target, terms }: AddressState,
+  { balance, coinRate }: Pick<Holding, "balance" | "coinRate">,
+  dueIn: number,
+  coinCost: Amount,
+): Wait | null {
   if (target.isTopUp && dueIn <= 0) return null;
   const pollMs = target.isTopUp ? Math.min(dueIn, POOR_POLL_MS) : POOR_POLL_MS;
-  if (view.coinRate === null) {
+  if (coinRate === null) {
     return wait("no_rate", "the worth of the chain's coin is unknown", STUCK_POLL_MS);
   }
   const decimals = tokenDecimals(target.currency, target.network);
-  const cost = worthOf(coinCost, view.coinRate, decimals);
+  const cost = worthOf(coinCost, coinRate, decimals);
   // a merchant waits for its top-up, so that one only has to be worth more than it costs
   const least = target.isTopUp ? cost : worthOf(cost, terms.factor, decimals);
-  if (view.balance > least) return null;
-  const detail = `${formatAmount(view.balance)} is not more than ${formatAmount(least)}`;
+  if (balance > least) return null;
+  const detail = `${formatAmount(balance)} is not more than ${formatAmount(least)}`;
   return wait("below_economics", detail, pollMs);
 }

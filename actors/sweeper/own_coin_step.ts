@@ -7,7 +7,8 @@
 
 import type { SweepCosts } from "../../chains/fees.ts";
 import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/money/amount.ts";
-import { undelegatedOr, unlessItPays } from "./books_step.ts";
+import type { LivingStep } from "../../ledger/sweeps/sweep_facts.ts";
+import { undelegatedOr, unlessItPays, unlessSentPays } from "./books_step.ts";
 import { type AddressState, type Holding, type NextStep, wait } from "./next_step.ts";
 import { DAY_MS } from "./sweep_terms.ts";
 
@@ -66,16 +67,20 @@ export function isFundingOver({ facts, pace, now }: AddressState): boolean {
 }
 
 /**
- * Coin for an address that has sent its sweep with less than blocks ask for by now.
+ * Coin for an address that has sent its sweep with less than blocks ask for by now, where that pays.
  *
  * @param costs of the same sweep by now
  * @returns null where what it has suffices, or is on its way
  */
 export function coinForSent(
   state: AddressState,
+  sent: LivingStep,
+  coinRate: string | null,
   costs: SweepCosts,
-): Extract<NextStep, { readonly do: "fund-gas" }> | null {
+): Extract<NextStep, { readonly do: "fund-gas" | "wait" }> | null {
   if (costs.coin >= costs.enough) return null;
+  const poor = unlessSentPays(state, sent, coinRate, costs.costByCoin);
+  if (poor !== null) return poor;
   const step = fundGas(state, costs, false);
   return step.do === "fund-gas" ? step : null;
 }

@@ -22,7 +22,14 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 import { ABOVE_CAP } from "../treasury/lane_turn.ts";
-import { isAsNoted, listed, stepByMemory, stepWithoutChain, whatToList } from "./books_step.ts";
+import {
+  isAsNoted,
+  listed,
+  stepByMemory,
+  stepWithoutChain,
+  unlessSentPays,
+  whatToList,
+} from "./books_step.ts";
 import { type AddressState, type Holding, type NextStep, type Wait, wait } from "./next_step.ts";
 import { coinForSent, isFundingOver, ownCoinStep } from "./own_coin_step.ts";
 import { sponsoredStep } from "./sponsored_step.ts";
@@ -93,19 +100,23 @@ class Plan {
     );
   }
 
-  /** Coin for a sweep that is sent and that no block takes, as it offers all that its address has; null: it needs none. */
+  /** Coin for a sweep that is sent and that no block takes, as it offers all that its address has; null: it gets none now. */
   async #coinForSent(): Promise<NextStep | null> {
-    const { chain } = this.deps;
-    const { target: { address }, facts: { living } } = this.state;
+    const { chain, coinRate, costs } = this.deps;
+    const { target: { address, currency, network }, facts: { living }, now } = this.state;
     if (living?.kind !== "sweep" || living.status !== "signed" || living.reason !== ABOVE_CAP) {
       return null;
     }
-    const { currency } = living;
-    if (chain.gas === undefined || currency === "native") return null;
+    if (chain.gas === undefined || living.currency !== currency) return null;
+    const rate = coinRate(network, currency);
+    const least = costs.least(currency, now);
+    const poor = least === null ? null : unlessSentPays(this.state, living, rate, least);
+    if (poor !== null) return poor;
     const transfer = { from: address, to: chain.hotWallet, currency };
     try {
-      const costs = await chain.gas.sweepCosts({ ...transfer, amount: amountOf(living.amount) });
-      return coinForSent(this.state, costs);
+      const amount = amountOf(living.amount);
+      const found = await chain.gas.sweepCosts({ ...transfer, amount });
+      return coinForSent(this.state, living, rate, found);
     } catch (error) {
       // above the cap for everybody, or over by now: the next look finds out
       if (error instanceof ChainUnavailable && CHAINS_ANSWERS.includes(error.category)) return null;

@@ -46,6 +46,8 @@ export interface LivingStep {
   readonly amount: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
+  /** Time at which the oldest transfer that it carries was found to be final, Unix milliseconds; null: it carries none. */
+  readonly foundAt: number | null;
 }
 
 const stepsShape = shape({
@@ -152,7 +154,9 @@ async function readSteps(
     SELECT
       -- what is on its way to an address that has sent its sweep already comes before that
       (SELECT jsonb_build_object('id', id, 'kind', kind, 'status', status, 'reason', reason, 'currency', currency,
-         'amount', trim_scale(amount)::text, 'createdAt', floor(extract(epoch FROM created_at) * 1000))
+         'amount', trim_scale(amount)::text, 'createdAt', floor(extract(epoch FROM created_at) * 1000),
+         'foundAt', (SELECT floor(extract(epoch FROM min(i.found_at)) * 1000) FROM book.sweep_item i
+           WHERE i.outgoing_id = step.id))
        FROM step WHERE status IN ('queued', 'signed', 'dead') ORDER BY kind = 'sweep', id LIMIT 1) AS living,
       coalesce((SELECT sum(amount) FROM step WHERE kind = 'gas' AND status = 'final'), 0)
         - coalesce((SELECT sum(a.fee) FROM step s JOIN book.attempt a

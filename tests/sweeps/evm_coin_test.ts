@@ -217,3 +217,34 @@ test("a sweep that offers all the coin of its address gets more when fees rise, 
   await assertSwept(house, [own], before, amount("60"));
   await assertReconciled(house);
 });
+
+test("a sweep that offers all the coin of its address gets no more where that does not pay, and goes on when fees are back", async () => {
+  await using house = await open({ network: "ETH" });
+  const { assertSwept, untilSwept } = await checks();
+  const { chain } = house;
+  const own = await house.address("issued");
+  const before = await chain.balanceOf(chain.hotWallet, "USDT");
+  // worth it at 1 gwei, and not at eight
+  await house.pay(own, "0.5");
+  await house.until("the coin", async () => {
+    if ((await house.told())[0] !== "gas signed") return false;
+    await house.holdSigning(true);
+    return true;
+  });
+  await house.until("the plan", async () => (await house.told()).includes("sweep queued"));
+  await house.holdSigning(false);
+  await house.when("the signature", async () => (await house.told()).includes("sweep signed"));
+  await house.control("basefee", { gwei: "8" });
+  await house.until("the reason", async () => {
+    await house.lookNow();
+    const [row] = await house.sql<{ detail: string }[]>`
+      SELECT coalesce(detail, '') AS detail FROM book.sweep_address WHERE address = ${own}`;
+    return row?.detail.includes("more coin for it does not pay") === true;
+  });
+  assertEquals((await house.told()).filter((line) => line.startsWith("gas")), ["gas final"]);
+  await house.control("basefee", { gwei: "1" });
+  await house.until("the sweep", async () => (await house.told()).includes("sweep final"));
+  await untilSwept(house, [own]);
+  assertEquals(await house.told(), ["gas final", "sweep final"]);
+  await assertSwept(house, [own], before, amount("0.5"));
+});

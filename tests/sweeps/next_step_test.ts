@@ -79,6 +79,7 @@ const LIVING: NonNullable<SweepFacts["living"]> = {
   currency: "native",
   amount: "8",
   createdAt: NOW,
+  foundAt: null,
 };
 
 function view(costs: Partial<SweepCosts> = {}, more: Partial<OwnCoinView> = {}): OwnCoinView {
@@ -115,6 +116,9 @@ Deno.test("an address is given more than is enough, and no more of it when price
   assertEquals(onChain({}, view({ ...prices, coin: amount("4") })), "fund-gas 4");
 });
 
+/** A sweep that offers all the coin of its address. */
+const SENT = { ...LIVING, kind: "sweep" as const, currency: "USDT" as const, amount: "100" };
+
 for (
   const [what, coin, given, expected] of [
     ["holds what blocks ask for", "5", {}, null],
@@ -127,7 +131,35 @@ for (
 ) {
   Deno.test(`an address whose sweep is sent and in no block ${what}`, () => {
     const costs = { ...COSTS, enough: amount("5"), costAtMost: amount("8"), coin: amount(coin) };
-    const step = coinForSent(look(given), costs);
+    const step = coinForSent(look(given), SENT, "0.3", costs);
+    assertEquals(step === null ? null : told(step), expected);
+  });
+}
+
+for (
+  const [what, isTopUp, sent, coinRate, expected] of [
+    // 7 of coin are 2.1, twice that is the least
+    ["of 4.3", false, { amount: "4.3" }, "0.3", "fund-gas 8"],
+    ["of 4.2", false, { amount: "4.2" }, "0.3", "in_flight"],
+    ["of coin whose worth is unknown", false, {}, null, "in_flight"],
+    ["of a top-up of 2.2", true, { amount: "2.2" }, "0.3", "fund-gas 8"],
+    ["of a top-up of 2.1", true, { amount: "2.1" }, "0.3", "in_flight"],
+    [
+      "of a top-up of 2.1 that has waited for a day",
+      true,
+      {
+        amount: "2.1",
+        foundAt: NOW - 24 * HOUR,
+      },
+      "0.3",
+      "fund-gas 8",
+    ],
+  ] as const
+) {
+  Deno.test(`coin for a sweep that is sent is given where it pays: ${what}`, () => {
+    const { target } = look();
+    const state = look({}, { target: { ...target, isTopUp } });
+    const step = coinForSent(state, { ...SENT, ...sent }, coinRate, COSTS);
     assertEquals(step === null ? null : told(step), expected);
   });
 }
