@@ -25,6 +25,11 @@ export interface Movement {
 export interface FeeEstimate {
   /** Expected cost in the chain's own coin. */
   readonly fee: Amount;
+  /**
+   * Of one movement: its part of the expected cost where it shares a transaction with as many as that can carry; absent: it
+   * never shares one.
+   */
+  readonly share?: Amount;
   /** The most that the transaction may burn, in the chain's own coin, as its envelope says. */
   readonly limit: Amount;
   /** The most that it takes altogether, where more is taken than the limit bounds. */

@@ -143,7 +143,8 @@ class Plan {
       if (chain.gas !== undefined) {
         return this.#ownCoinStep(holding, await chain.gas.sweepCosts(transfer));
       }
-      const { fee: cost } = await chain.estimateFee([{ ...transfer, asset: currency }]);
+      const estimate = await chain.estimateFee([{ ...transfer, asset: currency }]);
+      const cost = estimate.share ?? estimate.fee;
       this.deps.costs.remember(currency, cost, now);
       return sponsoredStep(this.state, { ...holding, cost });
     } catch (error) {

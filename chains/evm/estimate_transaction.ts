@@ -8,12 +8,19 @@ import { type Amount, toTokenUnits } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import { type Asset, ChainUnavailable } from "../chain.ts";
 import type { FeeEstimate, Movement } from "../fees.ts";
+import { PLAIN_GAS, weiAmount } from "./pay/envelope.ts";
 import { callOf, estimateGas } from "./read/estimate_fee.ts";
 import { estimateSweep } from "./read/estimate_sweep.ts";
-import { type GasNeed, pricedWithin, readGasPrices } from "./read/fee_market.ts";
+import { type GasNeed, type GasPrices, pricedWithin, readGasPrices } from "./read/fee_market.ts";
 import type { TokenContract } from "./read/read_balance.ts";
 import type { EvmSource } from "./read/source.ts";
 import { estimateCreation } from "./read/sweep_setup.ts";
+
+/**
+ * What the token's contract and the hot wallet's balance cost more at the first access in a transaction (EIP-2929); what else
+ * a token reads for each transfer comes on top.
+ */
+const FIRST_ACCESS_GAS = 7_000n;
 
 /** Settings and state that the parts of one adapter share. */
 export interface Parts extends EvmSource {
@@ -49,7 +56,22 @@ export async function estimateFee(
     gasOf(parts, movements, signal),
     readGasPrices(parts, signal),
   ]);
-  return pricedWithin(need, prices, parts.feeCap);
+  const fee = pricedWithin(need, prices, parts.feeCap);
+  return isShared(parts, movements) ? { ...fee, share: shareOf(parts, need, prices) } : fee;
+}
+
+/** True of one sweep that others may share a transaction with. */
+function isShared({ delegate, hotWallet, sweepsAtOnce }: Parts, movements: readonly Movement[]) {
+  const [movement] = movements;
+  return delegate !== null && sweepsAtOnce > 1 && movements.length === 1 &&
+    movement?.to === hotWallet && movement.from !== hotWallet;
+}
+
+/** What a sweep adds to a full transaction: its own gas, and its part of what all of them use once. */
+function shareOf({ sweepsAtOnce }: Parts, { expected }: GasNeed, { base, tip }: GasPrices): Amount {
+  const others = BigInt(sweepsAtOnce - 1);
+  const saved = (PLAIN_GAS + FIRST_ACCESS_GAS) * others / BigInt(sweepsAtOnce);
+  return weiAmount((expected - saved) * (base + tip));
 }
 
 /** Gas of one transaction with these movements. @throws {RangeError} where one cannot carry them */

@@ -201,3 +201,18 @@ test("sweeps wait for fees above the cap and for coin of the hot wallet, and the
   assertEquals(await house.told(), ["setup final", "sweep final", "sweep final"]);
   await assertSwept(house, addresses, 0n, amount("100"));
 });
+
+test("an address is swept when that pays for its part of a transaction that it shares", async () => {
+  await using house = await open({ network: "ETH" });
+  const { assertSwept, untilSwept } = await checks();
+  const { chain } = house;
+  const [first = "", rich = "", poor = ""] = await addressesOf(house, 3);
+  const before = await chain.balanceOf(chain.hotWallet, "USDT");
+  await setUp(house, first);
+  // at 1 gwei and 2,450 dollars one that goes alone costs 15 cents, and its part of a shared one 10
+  await house.pay(rich, "0.25");
+  await house.pay(poor, "0.15");
+  await untilSwept(house, [rich]);
+  await house.until("the reason", async () => await house.reason(poor) === "below_economics");
+  await assertSwept(house, [first, rich], before, amount("1.25"));
+});
