@@ -284,6 +284,7 @@ export interface Chain {
    *
    * @param movements all that it is to move, at least one; more only where one transaction can carry them
    * @throws {RangeError} when they are more than that
+   * @throws {ChainUnavailable} `above-cap` when it would cost too much; of several, fewer may not
    */
   estimateFee(movements: readonly Movement[], signal?: AbortSignal): Promise<FeeEstimate>;
   /**

@@ -10,7 +10,7 @@ import { readLaneRows } from "../../ledger/lanes/lane_rows.ts";
 import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 import type { InFlight } from "../../ledger/treasury/signing.ts";
 import { logEvent } from "../../log/log_event.ts";
-import type { LaneStep, OpenNonce } from "./lane_turn.ts";
+import { ABOVE_CAP, type LaneStep, type OpenNonce } from "./lane_turn.ts";
 import { priceOf } from "./prices.ts";
 import type { NumberedRequest, NumberedTransaction } from "./sign_nonces.ts";
 
@@ -108,6 +108,10 @@ async function priceAgain(
     }
     if (error.category === "reverted") {
       return { payer, nonce, reason: "the transfer would fail", error: null };
+    }
+    // sweeps that share it are planned again, fewer together: what stands behind them need not wait for lower fees
+    if (error.category === "above-cap" && intents.length > 1) {
+      return { payer, nonce, reason: ABOVE_CAP, error: null };
     }
     logEvent("treasury.nonce_waits", { network, nonce, reason: error.message });
     return null;

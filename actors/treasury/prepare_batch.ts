@@ -16,7 +16,7 @@ import { solidCheckpoint } from "./funds.ts";
 import { ABOVE_CAP } from "./lane_turn.ts";
 import { coinWalletOf, isDelegation, WalletLiquidity } from "./liquidity.ts";
 import { type Price, type PriceOf, priceOf, pricesAhead } from "./prices.ts";
-import { sharedTransactions } from "./shared_sweeps.ts";
+import { halvesOf, sharedTransactions } from "./shared_sweeps.ts";
 import { ANOTHER_TRY, type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
 /** Deposit addresses that are looked at together. */
@@ -125,17 +125,30 @@ export async function prepareBatch(
   await prepareNext([...payouts], pricesAhead(payouts, price));
   const sweeps = silentLast(rows.filter((row) => coinWalletOf(row) !== "hot"));
   await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
+  const prepareShared = async (there: Payable["rows"]) => {
+    const parts = [there];
+    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+      const found = await priceOfShared(chain, part, liquidity, waits);
+      // one that would fail would fail all: each finds out for itself
+      if (found === "apart") await prepareNext([...part], price);
+      else if (found instanceof ChainUnavailable) {
+        const halves = halvesOf(part);
+        parts.unshift(...halves);
+        if (halves.length > 0) continue;
+        // nor do others fit where one alone does not
+        const left = [part, ...parts.splice(0)].flat();
+        for (const row of left) waits.add(row, ABOVE_CAP, PAUSES.money, found.message);
+      } else if (found !== null) await addPayable(part, found);
+    }
+  };
   for (const shared of transactions.filter((one) => one.length > 1)) {
     const head = silences.next([shared[0]]);
     if (head === undefined) continue;
     try {
       const there = await whoseMoneyIsThere(shared, liquidity, waits);
       if (there === null) continue;
-      const found = await priceOfShared(chain, there, liquidity, waits);
+      await prepareShared(there);
       silences.answered(head);
-      // one that would fail would fail all: each finds out for itself
-      if (found === "apart") await prepareNext([...there], price);
-      else if (found !== null) await addPayable(there, found);
     } catch (error) {
       if (error instanceof NotOurChain) {
         for (const one of shared) waitForNode(one, waits, error.message);
@@ -250,13 +263,16 @@ async function whoseMoneyIsThere(
   return first === undefined ? null : [first, ...others];
 }
 
-/** The price of sweeps that share a transaction; `apart`: not all of them would succeed. Null: they wait for coin, or for lower fees. */
+/**
+ * The price of sweeps that share a transaction; `apart`: not all of them would succeed. An error: they are above the cap
+ * together. Null: they wait for coin.
+ */
 async function priceOfShared(
   chain: Chain,
   shared: Payable["rows"],
   liquidity: WalletLiquidity,
   waits: Waits,
-): Promise<Price | "apart" | null> {
+): Promise<Price | "apart" | ChainUnavailable | null> {
   let price: Price;
   try {
     price = await priceOf(chain, shared);
@@ -265,8 +281,7 @@ async function priceOfShared(
     // one of them is to blame: each finds out for itself
     if (error.category === "reverted" || error.category === "malformed") return "apart";
     if (error.category !== "above-cap") throw error;
-    for (const row of shared) waits.add(row, ABOVE_CAP, PAUSES.money, error.message);
-    return null;
+    return error;
   }
   const { fee: { arrives }, cost } = price;
   const sum = shared.reduce((total, { amount }) => add(total, amount), ZERO);

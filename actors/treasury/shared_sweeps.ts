@@ -5,6 +5,7 @@
  */
 
 import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import { ABOVE_CAP } from "./lane_turn.ts";
 import { ANOTHER_TRY } from "./waits.ts";
 
 /** Beginning of reasons that say what comes by itself; any other may lie in the transfer. */
@@ -38,8 +39,19 @@ export function sharedTransactions(
   return groups;
 }
 
+/** The transfers of a transaction in two parts, where it costs too much together; of one alone there are none. */
+export function halvesOf(
+  rows: readonly [QueuedRow, ...QueuedRow[]],
+): readonly (readonly [QueuedRow, ...QueuedRow[]])[] {
+  const half = Math.ceil(rows.length / 2);
+  const [first, ...others] = rows.slice(0, half);
+  const [middle, ...rest] = rows.slice(half);
+  return first === undefined || middle === undefined ? [] : [[first, ...others], [middle, ...rest]];
+}
+
 /** True of a sweep of which nothing is known that another might suffer from. */
 function mayShare({ kind, feePayer, attempts, reason }: QueuedRow): boolean {
-  const isUnblamed = reason === null || reason.startsWith(WAITING) && reason !== ANOTHER_TRY;
+  const isUnblamed = reason === null || reason === ABOVE_CAP ||
+    reason.startsWith(WAITING) && reason !== ANOTHER_TRY;
   return kind === "sweep" && feePayer === "hot" && attempts === 0 && isUnblamed;
 }

@@ -11,7 +11,13 @@ import type { FeeEstimate, Movement } from "../fees.ts";
 import { PLAIN_GAS, weiAmount } from "./pay/envelope.ts";
 import { callOf, estimateGas } from "./read/estimate_fee.ts";
 import { estimateSweep } from "./read/estimate_sweep.ts";
-import { type GasNeed, type GasPrices, pricedWithin, readGasPrices } from "./read/fee_market.ts";
+import {
+  type GasNeed,
+  type GasPrices,
+  pricedWithin,
+  pricedWithRoom,
+  readGasPrices,
+} from "./read/fee_market.ts";
 import type { TokenContract } from "./read/read_balance.ts";
 import type { EvmSource } from "./read/source.ts";
 import { estimateCreation } from "./read/sweep_setup.ts";
@@ -56,6 +62,7 @@ export async function estimateFee(
     gasOf(parts, movements, signal),
     readGasPrices(parts, signal),
   ]);
+  if (movements.length > 1) return pricedWithRoom(need, prices, parts.feeCap);
   const fee = pricedWithin(need, prices, parts.feeCap);
   return isShared(parts, movements) ? { ...fee, share: shareOf(parts, need, prices) } : fee;
 }

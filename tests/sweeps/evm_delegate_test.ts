@@ -209,10 +209,34 @@ test("an address is swept when that pays for its part of a transaction that it s
   const [first = "", rich = "", poor = ""] = await addressesOf(house, 3);
   const before = await chain.balanceOf(chain.hotWallet, "USDT");
   await setUp(house, first);
-  // at 1 gwei and 2,450 dollars one that goes alone costs 15 cents, and its part of a shared one 10
-  await house.pay(rich, "0.25");
-  await house.pay(poor, "0.15");
+  // at 1 gwei and 2,450 dollars one that goes alone costs 19 cents, and its part of a shared one 13, each twice
+  await house.pay(rich, "0.32");
+  await house.pay(poor, "0.2");
+  await house.until(
+    "the sweep",
+    async () => (await house.told()).filter((line) => line === "sweep final").length === 2,
+  );
   await untilSwept(house, [rich]);
   await house.until("the reason", async () => await house.reason(poor) === "below_economics");
-  await assertSwept(house, [first, rich], before, amount("1.25"));
+  await assertSwept(house, [first, rich], before, amount("1.32"));
+});
+
+test("when fees are high fewer addresses share a transaction, so that it can still be replaced below the cap", async () => {
+  await using house = await open({ network: "ETH" });
+  const { assertSwept, untilSwept } = await checks();
+  const { chain } = house;
+  const addresses = await addressesOf(house, 8);
+  const before = await chain.balanceOf(chain.hotWallet, "USDT");
+  await setUp(house, addresses[0] ?? "");
+  // 200,000 gas of four at twice 40 gwei are 0.016, of eight 0.029; the cap is 0.02
+  await house.control("basefee", { gwei: "40" });
+  await house.mine(1);
+  await payAll(house, addresses, "50");
+  await untilSwept(house, addresses);
+  assertEquals((await batches(house)).map(({ sweeps, outcome }) => `${sweeps} ${outcome}`), [
+    "1 paid",
+    "4 paid",
+    "4 paid",
+  ]);
+  await assertSwept(house, addresses, before, amount("401"));
 });

@@ -237,6 +237,36 @@ test("a nonce that cannot be priced and has nothing behind it is tried again, to
   assertEquals((await states(sql))[id]?.[0], "signed");
 });
 
+test("a nonce of sweeps that are above the cap together is taken out of use for what stands behind it", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  const swept = ["out_s1", "out_s2"];
+  await sql.begin(async (tx) => {
+    for (const [wallet, id] of swept.entries()) {
+      await tx`
+        INSERT INTO book.outgoing (id, merchant_id, kind, network, currency, amount, destination, wallet, fee_payer, status, created_at, updated_at)
+        VALUES (${id}, 'mer_platform', 'sweep', 'ETH', 'USDT', 1, 'hot-wallet', ${
+        String(wallet)
+      }, 'hot', 'queued', now(), now())`;
+    }
+    await tx`INSERT INTO book.lane_nonce (network, payer, nonce, intents) VALUES ('ETH', 'hot', 0, ${swept})`;
+    await tx`UPDATE book.outgoing SET nonce = 0 WHERE id = ANY (${swept}::text[])`;
+  });
+  await addNonce(sql, { payer: "hot", nonce: 1, merchantId, isSigned: false });
+  const dear = new ChainUnavailable("above-cap", "it would cost more than the cap");
+  const chain = numberedChain(calmLane(), {
+    estimateFee: ({ length }) => length > 1 ? Promise.reject(dear) : Promise.resolve(PRICE),
+  });
+  const { poll } = lanesOn(sql, chain, { signer: numberedSigner() });
+  await poll();
+  await poll();
+  const rows = await sql<{ nonce: number; purpose: string }[]>`
+    SELECT DISTINCT nonce::int, purpose FROM book.attempt ORDER BY nonce`;
+  assertEquals([...rows], [{ nonce: 0, purpose: "cancel" }, { nonce: 1, purpose: "pay" }]);
+});
+
 test("a used nonce whose end the schema refuses is read again, and all others end", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -427,3 +427,50 @@ async function reasonOf(sql: Sql, id: string): Promise<string | null> {
   >`SELECT reason FROM book.outgoing WHERE id = ${id}`;
   return row?.reason ?? null;
 }
+
+/** A chain whose transactions carry eight sweeps and may carry so many by their cost; its questions are counted. */
+function dear() {
+  const dear = { most: 8, asked: [] as number[] };
+  const plain = sharing();
+  const chain = sharing({
+    capabilities: { ...plain.capabilities, sweepsAtOnce: 8 },
+    estimateFee: (movements) => {
+      dear.asked.push(movements.length);
+      if (movements.length <= dear.most) {
+        return Promise.resolve({ fee: amount("1"), limit: amount("10") });
+      }
+      return Promise.reject(new ChainUnavailable("above-cap", "it would cost more than the cap"));
+    },
+  });
+  return { dear, chain };
+}
+
+test("sweeps that are above the cap together share transactions that are below it", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 8);
+  const { dear: state, chain } = dear();
+  state.most = 2;
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  const signed = await attempts(sql);
+  assertEquals(signed.map(({ place, intents }) => `${place} of ${intents}`), [
+    ...["0 of 2", "1 of 2", "0 of 2", "1 of 2"],
+    ...["0 of 2", "1 of 2", "0 of 2", "1 of 2"],
+  ]);
+});
+
+test("sweeps that are above the cap one by one wait after a few questions, and share a transaction again later", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addSweeps(sql, 8);
+  const { dear: state, chain } = dear();
+  state.most = 0;
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  assertEquals(state.asked, [8, 4, 2, 1]);
+  const rows = await sql`SELECT DISTINCT status, reason FROM book.outgoing`;
+  assertEquals([...rows], [{ status: "queued", reason: "waiting: fees are above the cap" }]);
+  state.most = 8;
+  await sql`UPDATE book.outgoing SET lease_until = NULL`;
+  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+  assertEquals((await attempts(sql)).map(({ intents }) => intents), Array(8).fill(8));
+});

@@ -46,6 +46,12 @@ for (
       9,
       ["0", "1,3", "2"],
     ],
+    [
+      "those that wait for lower fees, as for anything that comes by itself",
+      sweeps({ reason: "waiting: fees are above the cap" }, { reason: "waiting for USDT" }, {}),
+      9,
+      ["0,1,2"],
+    ],
     ["nothing but sweeps", sweeps({ kind: "cold" }, { kind: "cold" }, {}), 9, ["0", "1", "2"]],
     ["no sweep that expired before", sweeps({}, { attempts: 1 }, {}), 9, ["0,2", "1"]],
     [

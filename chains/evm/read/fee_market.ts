@@ -105,9 +105,25 @@ export function feeOf(
 export function pricedWithin(need: GasNeed, prices: GasPrices, feeCap: Amount): FeeEstimate {
   const offer = offerWithin(prices, need.limit, feeCap);
   if (offer !== null) return feeOf(need, prices, offer);
-  throw new ChainUnavailable(
+  throw aboveCap(need, prices.base + prices.tip);
+}
+
+/**
+ * The same of a transaction that several intents share: the cap has to leave room for a base fee that doubles, as it would
+ * keep the transaction from being replaced long before it does that to one of a single intent.
+ *
+ * @throws {ChainUnavailable} `above-cap` when fewer of them may fit
+ */
+export function pricedWithRoom(need: GasNeed, prices: GasPrices, feeCap: Amount): FeeEstimate {
+  const { base, tip } = prices;
+  const maxFee = 2n * base + tip;
+  if (need.limit * maxFee > toTokenUnits(feeCap, COIN_DECIMALS)) throw aboveCap(need, maxFee);
+  return feeOf(need, prices, { maxFee, tip });
+}
+
+function aboveCap({ limit }: GasNeed, price: bigint): ChainUnavailable {
+  return new ChainUnavailable(
     "above-cap",
-    `Cannot estimate a transaction as it would cost more than the cap: ${need.limit} gas at ` +
-      `${prices.base + prices.tip} wei`,
+    `Cannot estimate a transaction as it would cost more than the cap: ${limit} gas at ${price} wei`,
   );
 }
