@@ -157,7 +157,7 @@ function isSignable({ intents, isCancelAsked, isRefused }: OpenNonce): boolean {
 function replaceSteps(
   unseen: readonly OpenNonce[],
   ask: LaneAsk,
-  { bumpAfterMs, isHeadRead }: LaneView,
+  { open, bumpAfterMs, isHeadRead }: LaneView,
   waits: Map<number, string>,
 ): readonly Extract<LaneStep, { readonly do: "replace" }>[] {
   const steps: Extract<LaneStep, { readonly do: "replace" }>[] = [];
@@ -169,8 +169,16 @@ function replaceSteps(
     if (!isAsked && !isDue) continue;
     const bytes = nonce.attempts.map((attempt) => attempt.bytes);
     const fee = purpose === "cancel" ? ask.cancelling(bytes) : ask.replacing(bytes);
-    if (fee === null) waits.set(nonce.nonce, ABOVE_CAP);
-    else steps.push({ do: "replace", nonce, purpose, fee });
+    if (fee !== null) {
+      steps.push({ do: "replace", nonce, purpose, fee });
+      continue;
+    }
+    // what several share is above the cap long before what stands behind it is: they are planned again
+    const isInTheWay = purpose === "pay" && nonce.intents.length > 1 && nonce !== open.at(-1) &&
+      ask.isPassedOver(bytes[0] ?? "");
+    const cancel = isInTheWay ? ask.cancelling(bytes) : null;
+    if (cancel === null) waits.set(nonce.nonce, ABOVE_CAP);
+    else steps.push({ do: "replace", nonce, purpose: "cancel", fee: cancel });
   }
   return steps;
 }

@@ -1,6 +1,9 @@
 import type { Sql } from "postgres";
 import { type HubAudit, writeAudit } from "../audit.ts";
 
+/** The reason kept with a transfer whose nonce a transaction that moves nothing has used. */
+export const NONCE_TAKEN = "its nonce was taken out of use";
+
 /** Reasons why a transfer cannot be taken out of use; nothing was changed. */
 export type CancelRefused =
   /** There is no such transfer. */

@@ -11,6 +11,7 @@ import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { endInternalTransfers, type InternalEnd } from "../sweeps/steps.ts";
 import { bigint, orNull, type RowOf, text } from "../table.ts";
+import { NONCE_TAKEN } from "./cancel.ts";
 
 /** End of a transfer by the transaction that used its nonce. */
 export interface IntentEnd {
@@ -52,8 +53,6 @@ const lockedShape = shape({
 });
 type Locked = RowOf<typeof lockedShape>;
 
-/** The reason kept with a transfer whose nonce a cancel took. */
-const CANCELLED = "its nonce was taken out of use";
 /** The reason that a merchant sees where an administrator asked for it. */
 const CANCELLED_BY_HAND = "cancelled by an administrator before the network included it";
 /** The reason kept with a transfer whose nonce another signer's transaction took. */
@@ -153,7 +152,7 @@ function moveOf(row: Locked, end: NonceEnd, cancelBy: string | null): Move {
   const reason = end.foreignBytes !== null
     ? FOREIGN
     : result === "cancelled"
-    ? CANCELLED
+    ? NONCE_TAKEN
     : intent?.reason ??
       null;
   const move = { row, end, result, reason, isGivenUp: false } as const;

@@ -7,6 +7,7 @@
 
 import type { Sql } from "postgres";
 import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
+import { NONCE_TAKEN } from "../lanes/cancel.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 import { shape } from "../shape.ts";
@@ -125,8 +126,8 @@ interface UsedNonce {
 }
 
 /**
- * Those of the given sweeps whose address has had one before, of the same currency, that did not succeed, and none
- * since that did.
+ * Those of the given sweeps whose address has had one before, of the same currency, that did not succeed, and none since
+ * that did. One that made way for what stood behind it is none.
  */
 export async function readUnlucky(
   sql: Sql,
@@ -135,13 +136,15 @@ export async function readUnlucky(
   const found = await sql<{ id: string }[]>`
     SELECT o.id FROM book.outgoing o
     CROSS JOIN LATERAL (
-      SELECT p.status FROM book.outgoing p
+      SELECT p.status, p.reason FROM book.outgoing p
       WHERE p.network = o.network AND p.wallet = o.wallet AND p.wallet <> 'hot' AND p.currency = o.currency
         AND p.kind = 'sweep' AND p.id < o.id
       ORDER BY p.id DESC LIMIT 1) last
     WHERE o.id = ANY (${
     rows.map(({ id }) => id)
-  }::text[]) AND o.kind = 'sweep' AND last.status <> 'final'`;
+  }::text[]) AND o.kind = 'sweep' AND last.status <> 'final'
+      -- that was no fault of its own
+      AND last.reason IS DISTINCT FROM ${`failed: ${NONCE_TAKEN}`}`;
   return new Set(found.map(({ id }) => id));
 }
 

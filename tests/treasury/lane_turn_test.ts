@@ -13,17 +13,18 @@ import { amountOf } from "../../ledger/money/amount.ts";
 
 const FEE: FeeEstimate = { fee: amountOf("1"), limit: amountOf("2") };
 
-/** A chain that asks for a price, bytes that offer one, and a cap of 200. */
-function asking(price: number): LaneAsk {
+/** A chain that asks for a price, bytes that offer one, and a cap of 200, or of what transfers may offer under it. */
+function asking(price: number, most = 200): LaneAsk {
   const above = (bytes: readonly string[]) =>
     Math.max(price, ...bytes.map((one) => Math.ceil(Number(one) * 1.125)));
-  const within = (bytes: readonly string[]) =>
-    above(bytes) > 200 ? null : { ...FEE, terms: { price: above(bytes) } };
+  const within = (bytes: readonly string[], most: number) =>
+    above(bytes) > most ? null : { ...FEE, terms: { price: above(bytes) } };
   return {
     isPassedOver: (bytes: string) => Number(bytes) < price,
-    replacing: within,
-    cancelling: within,
-    within: () => asking(price),
+    replacing: (bytes) => within(bytes, most),
+    // a transfer of nothing uses less
+    cancelling: (bytes) => within(bytes, 200),
+    within: () => asking(price, most),
   };
 }
 
@@ -83,16 +84,31 @@ function decided(open: readonly OpenNonce[], fields: Partial<LaneView> = {}) {
 
 const CAPPED = "waiting: fees are above the cap";
 const signed = [intent("o7", { status: "signed" })];
+const TWO = [intent("a", { status: "signed" }), intent("b", { status: "signed" })];
 
-/** Rules, each with its open nonces, and what is done, how many may follow, and what waits. */
-const TABLE: readonly {
+interface TurnRule {
   readonly rule: string;
   readonly open: readonly OpenNonce[];
   readonly view?: Partial<LaneView>;
   readonly steps: readonly string[];
   readonly room?: number;
   readonly waits?: Readonly<Record<string, string>>;
-}[] = [
+}
+
+/** Of sweeps with nonce 7 that cannot be replaced below the cap. */
+function makesNoWay(why: string, open: readonly OpenNonce[], price = 50): TurnRule {
+  return {
+    rule: `sweeps that share a transaction make no way where ${why}`,
+    open,
+    view: { ask: asking(price, 49), isDue: () => false },
+    steps: [],
+    room: 12 - open.length,
+    waits: { 7: CAPPED },
+  };
+}
+
+/** Rules, each with its open nonces, and what is done, how many may follow, and what waits. */
+const TABLE: readonly TurnRule[] = [
   { rule: "an empty lane has room for all", open: [], steps: [], room: 12 },
   {
     rule: "a promise that nothing was signed for is signed with its own nonce",
@@ -296,6 +312,30 @@ const TABLE: readonly {
     room: 6,
     waits: { 7: CAPPED, 8: CAPPED, 9: CAPPED, 10: CAPPED, 11: CAPPED },
   },
+  {
+    rule:
+      "sweeps that share a transaction and cannot be replaced below the cap make way for what stands behind them",
+    open: [
+      open(7, { intents: TWO, attempts: [attempt(40)] }),
+      open(8, { attempts: [attempt(60, { ageMs: 0 })] }),
+    ],
+    view: { ask: asking(50, 49), isDue: () => false },
+    steps: ["cancel 7 for 50"],
+    room: 10,
+  },
+  makesNoWay("nothing stands behind them", [open(7, { intents: TWO, attempts: [attempt(40)] })]),
+  makesNoWay("blocks may still take them", [
+    open(7, { intents: TWO, attempts: [attempt(50)] }),
+    open(8, { attempts: [attempt(60, { ageMs: 0 })] }),
+  ]),
+  makesNoWay("it is one that goes alone", [
+    open(7, { intents: signed, attempts: [attempt(40)] }),
+    open(8, { attempts: [attempt(60, { ageMs: 0 })] }),
+  ]),
+  makesNoWay("that is above the cap as well", [
+    open(7, { intents: TWO, attempts: [attempt(190)] }),
+    open(8, { attempts: [attempt(200, { ageMs: 0 })] }),
+  ], 201),
   {
     rule: "a cancel is replaced by a cancel",
     open: [open(7, { attempts: [attempt(20, { purpose: "cancel" }), attempt(10)] })],

@@ -198,22 +198,29 @@ test("where one of them would fail, each goes by itself, and that one waits", as
   assertEquals(row?.reason, "the transfer would fail");
 });
 
-test("a sweep after one that did not succeed shares no transaction", async () => {
-  await using database = await testDatabase();
-  const { sql } = database;
-  await sql`
-    INSERT INTO book.outgoing
-      (id, merchant_id, kind, network, currency, amount, wallet, fee_payer, destination, status, reason, created_at, updated_at)
-    VALUES ('out_0', 'mer_platform', 'sweep', 'TRX', 'USDT', 5, '2', 'hot', 'hot-wallet', 'void', 'failed: REVERT', now(), now())`;
-  await addSweeps(sql, 3);
-  const chain = sharing();
-  await signQueued(chain, nodeOf(sql, chain), 9, "internal");
-  assertEquals((await attempts(sql)).map(({ id, intents }) => `${id} ${intents}`), [
-    "out_1 2",
-    "out_2 1",
-    "out_3 2",
-  ]);
-});
+for (
+  const [what, reason, intents] of [
+    ["did not succeed shares no transaction", "failed: REVERT", [2, 1, 2]],
+    [
+      "made way for what stood behind it shares one",
+      "failed: its nonce was taken out of use",
+      [3, 3, 3],
+    ],
+  ] as const
+) {
+  test(`a sweep after one that ${what}`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    await sql`
+      INSERT INTO book.outgoing
+        (id, merchant_id, kind, network, currency, amount, wallet, fee_payer, destination, status, reason, created_at, updated_at)
+      VALUES ('out_0', 'mer_platform', 'sweep', 'TRX', 'USDT', 5, '2', 'hot', 'hot-wallet', 'void', ${reason}, now(), now())`;
+    await addSweeps(sql, 3);
+    const chain = sharing();
+    await signQueued(chain, nodeOf(sql, chain), 9, "internal");
+    assertEquals((await attempts(sql)).map((one) => one.intents), [...intents]);
+  });
+}
 
 test("sweeps whose transaction has expired are queued again, each to go alone", async () => {
   await using database = await testDatabase();
@@ -429,7 +436,7 @@ async function reasonOf(sql: Sql, id: string): Promise<string | null> {
 }
 
 /** A chain whose transactions carry eight sweeps and may carry so many by their cost; its questions are counted. */
-function dear() {
+function dearChain() {
   const dear = { most: 8, asked: [] as number[] };
   const plain = sharing();
   const chain = sharing({
@@ -449,7 +456,7 @@ test("sweeps that are above the cap together share transactions that are below i
   await using database = await testDatabase();
   const { sql } = database;
   await addSweeps(sql, 8);
-  const { dear: state, chain } = dear();
+  const { dear: state, chain } = dearChain();
   state.most = 2;
   await signQueued(chain, nodeOf(sql, chain), 9, "internal");
   const signed = await attempts(sql);
@@ -463,7 +470,7 @@ test("sweeps that are above the cap one by one wait after a few questions, and s
   await using database = await testDatabase();
   const { sql } = database;
   await addSweeps(sql, 8);
-  const { dear: state, chain } = dear();
+  const { dear: state, chain } = dearChain();
   state.most = 0;
   await signQueued(chain, nodeOf(sql, chain), 9, "internal");
   assertEquals(state.asked, [8, 4, 2, 1]);
