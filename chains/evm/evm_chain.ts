@@ -5,7 +5,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { AddressSource } from "../address_source.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
@@ -25,7 +25,7 @@ import { signedTerms } from "./pay/signed_terms.ts";
 import { headOrNothingSchema } from "./read/answers.ts";
 import { callContract, returnedInteger } from "./read/contract_call.ts";
 import { evmGasPort } from "./read/gas.ts";
-import { LongReads } from "./read/long_reads.ts";
+import { makeSource } from "./read/make_source.ts";
 import type { IgnoredTransfers } from "./read/parse_block.ts";
 import { readBalance } from "./read/read_balance.ts";
 import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
@@ -175,32 +175,26 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const pool = poolOf(options, chainId, finals);
   const blockMs = options.blockMs ?? pace.blockMs;
   const delegate = sweepBy === "delegate" ? delegateOf(hotWallet) : null;
-  const tokens = new Map(entries.map(([currency, contract]) => {
-    const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
-    return [contract.toLowerCase(), { currency, unit }];
-  }));
+  const place = new NewestPlace(isDevelopment ? 1 : pace.blockMs / 2);
   const parts: Parts = {
+    ...makeSource({
+      network,
+      pool,
+      finals,
+      contracts: entries,
+      hotWallet: `0x${eventAddress(hotWallet)}`,
+      totalTimeoutMs: totalTimeoutOf(options),
+      place,
+      blockMs,
+    }),
     network,
-    pool,
-    finals,
     contracts,
     chainId,
     hotWallet,
     feeCap: options.feeCap ?? null,
     delegate,
-    long: new LongReads({
-      tokens,
-      totalTimeoutMs: totalTimeoutOf(options),
-      nodes: options.nodeUrls.length,
-    }),
     sweepsAtOnce: delegate === null ? 1 : options.sweepsAtOnce ?? SWEEPS_AT_ONCE,
-    context: {
-      tokens,
-      hotWallet: `0x${eventAddress(hotWallet)}`,
-      ignored: { zeroValue: 0, otherContract: 0 },
-    },
   };
-  const place = new NewestPlace(isDevelopment ? 1 : pace.blockMs / 2);
   const stale = { head: STALE_MS, solid: STALE_MS + pace.finalityMs };
   const lane = evmLane(parts, parts.feeCap, laneBounds(network, blockMs, isDevelopment));
   /** Contracts take tokens in and give none back. */

@@ -152,7 +152,60 @@ export class NodePool implements NetworkNodes {
     if (checkpoint !== undefined && lastFailure instanceof WrongChainNode) {
       throw new NotOurChain(lastFailure.message, { cause: lastFailure });
     }
-    throw lastFailure ?? new ChainUnavailable(
+    throw lastFailure ?? this.#allCooling();
+  }
+
+  /**
+   * Asks several nodes at once, as they are preferred.
+   *
+   * @param terms `most`: so many nodes; `othersMs`: once one has answered, the others are waited for so long
+   * @returns at least one answer
+   * @throws {ChainUnavailable} when none answers
+   */
+  async readSeveral<T>(
+    attempt: (node: ChainNode, signal: AbortSignal) => Promise<T>,
+    { signal, most, othersMs }: {
+      readonly signal?: AbortSignal | undefined;
+      readonly most: number;
+      readonly othersMs: number;
+    },
+  ): Promise<readonly T[]> {
+    using total = new Deadline(this.#totalTimeoutMs);
+    const bound = total.with(signal);
+    const answers: T[] = [];
+    let lastFailure: ChainUnavailable | null = null;
+    const first = Promise.withResolvers<void>();
+    const ask = async (node: ChainNode) => {
+      const health = this.#healthOf(node);
+      try {
+        await health.admit(bound);
+        answers.push(await attempt(node, bound));
+        health.succeeded();
+        first.resolve();
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        if (!bound.aborted) health.failed(error);
+        lastFailure = error;
+      }
+    };
+    const asked = this.#inOrder().filter((node) => !this.#healthOf(node).isCooling).slice(0, most);
+    const all = Promise.all(asked.map(ask));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const enough = first.promise.then(() =>
+      new Promise<void>((resolve) => timer = setTimeout(resolve, othersMs))
+    );
+    try {
+      await Promise.race([all, enough]);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (answers.length > 0) return [...answers];
+    throw lastFailure ?? this.#allCooling();
+  }
+
+  #allCooling(): ChainUnavailable {
+    const labels = this.nodes.map((node) => node.label).join(", ");
+    return new ChainUnavailable(
       "rate-limit",
       `Cannot read from the chain as every node is cooling down: ${labels}`,
     );

@@ -10,6 +10,7 @@ import { COIN_DECIMALS } from "../pay/envelope.ts";
 import { transferData } from "../token_contracts.ts";
 import { quantitySchema } from "./answers.ts";
 import type { GasNeed } from "./fee_market.ts";
+import { readFresh } from "./newest_heads.ts";
 import type { TokenContract } from "./read_balance.ts";
 import { type EvmSource, quantityOf, rpc } from "./source.ts";
 
@@ -44,14 +45,16 @@ function withMargin(gas: bigint): bigint {
  * @throws {ChainUnavailable} `reverted` when it would fail as things stand
  */
 export async function estimateGas(
-  { pool }: EvmSource,
+  source: EvmSource,
   { from, to, value, data }: Call,
   signal?: AbortSignal,
 ): Promise<GasNeed> {
   const params = [{ from, to, value: quantityOf(value), ...(data === "0x" ? {} : { data }) }];
   const call = { method: "eth_estimateGas", params };
-  const gas = await pool.read((node, bound) => rpc.ask(node, call, quantitySchema, bound), {
+  const gas = await readFresh(
+    source,
+    (node, bound) => rpc.ask(node, call, quantitySchema, bound),
     signal,
-  });
+  );
   return { expected: gas, limit: withMargin(gas) };
 }

@@ -11,6 +11,7 @@ import type { RpcCall } from "../../nodes/json_rpc.ts";
 import { delegatedCode, sweepData, type Swept } from "../pay/sweep_delegate.ts";
 import { bytesSchema, quantitySchema, wholeSchema } from "./answers.ts";
 import type { GasNeed } from "./fee_market.ts";
+import { readFresh } from "./newest_heads.ts";
 import { type EvmSource, quantityOf, rpc } from "./source.ts";
 
 /** A sweep that is estimated. */
@@ -40,16 +41,16 @@ const NO_SIGNATURE = {
  * @throws {ChainUnavailable} `reverted` when it would fail as things stand, also while the delegate is not there
  */
 export async function estimateSweep(
-  { pool }: EvmSource,
+  source: EvmSource,
   call: SweepCall,
   signal?: AbortSignal,
 ): Promise<GasNeed> {
-  return await pool.read(async (node, bound) => {
+  return await readFresh(source, async (node, bound) => {
     const nonces = await noncesToAuthorize(node, call, bound);
     const gas = await rpc.ask(node, estimateCall(call, nonces), quantitySchema, bound);
     const authorize = [...nonces].map(([place, nonce]) => `${place}:${nonce}`).join(",");
     return { expected: gas, limit: gas, ...(authorize === "" ? {} : { authorize }) };
-  }, { signal });
+  }, signal);
 }
 
 function estimateCall(

@@ -7,8 +7,10 @@
 import { type Amount, toTokenUnits } from "../../../ledger/money/amount.ts";
 import { ChainUnavailable } from "../../chain.ts";
 import type { FeeEstimate } from "../../fees.ts";
+import type { ChainNode } from "../../nodes/node.ts";
 import { COIN_DECIMALS, envelopeTerms, weiAmount } from "../pay/envelope.ts";
 import { feeHistorySchema, quantitySchema } from "./answers.ts";
+import { answerAt } from "./newest_heads.ts";
 import { type EvmSource, quantityOf, rpc } from "./source.ts";
 
 /** Blocks whose tips are looked at. */
@@ -26,24 +28,51 @@ export interface GasPrices {
   readonly tip: bigint;
 }
 
+/** Nodes that are asked for prices. */
+const NODES_ASKED = 3;
+/** Time for which the others' prices are waited for once one node has answered, milliseconds. */
+const OTHERS_MS = 1_000;
+
 /**
- * Reads what the next block asks. Where nothing is burnt, as on BNB Smart Chain, the tip is the whole price,
- * and at least what the node itself would offer.
+ * Reads what the next block asks. Several nodes are asked at once, of which those that are behind do not count, and
+ * the middle of their prices is taken, of two the lower one: a price that is too low is raised while the transaction waits,
+ * what was paid too much is gone.
  *
  * @throws {ChainUnavailable} when no node can be read
  */
-export async function readGasPrices({ pool }: EvmSource, signal?: AbortSignal): Promise<GasPrices> {
-  return await pool.read(async (node, bound) => {
-    const call = { method: "eth_feeHistory", params: [quantityOf(BLOCKS), "latest", [MEDIAN]] };
-    const { baseFeePerGas, reward } = await rpc.ask(node, call, feeHistorySchema, bound);
-    const base = baseFeePerGas.at(-1) ?? 0n;
-    const tips = reward.flatMap(([tip]) => tip === undefined ? [] : [tip]).toSorted(compare);
-    const paid = tips[Math.floor(tips.length / 2)] ?? 0n;
-    const offered = base > 0n
-      ? LEAST_TIP
-      : await rpc.ask(node, { method: "eth_gasPrice", params: [] }, quantitySchema, bound);
-    return { base, tip: paid > offered ? paid : offered };
-  }, { signal });
+export async function readGasPrices(source: EvmSource, signal?: AbortSignal): Promise<GasPrices> {
+  const answers = await source.pool.readSeveral(
+    (node, bound) => answerAt(source, node, pricesOf, bound),
+    { signal, most: NODES_ASKED, othersMs: OTHERS_MS },
+  );
+  const newest = Math.max(...answers.map(({ head }) => head.height));
+  const near = answers.filter(({ head }) => source.heads.isNear(head));
+  const believed = near.length > 0 ? near : answers.filter(({ head }) => head.height === newest);
+  return {
+    base: middle(believed.map(({ answer }) => answer.base)),
+    tip: middle(believed.map(({ answer }) => answer.tip)),
+  };
+}
+
+/** The middle one, of two the lower. */
+function middle(prices: readonly bigint[]): bigint {
+  return prices.toSorted(compare)[(prices.length - 1) >> 1] ?? 0n;
+}
+
+/**
+ * Prices as one node sees them. Where nothing is burnt, as on BNB Smart Chain, the tip is the whole price, and at
+ * least what the node itself would offer.
+ */
+async function pricesOf(node: ChainNode, signal: AbortSignal): Promise<GasPrices> {
+  const call = { method: "eth_feeHistory", params: [quantityOf(BLOCKS), "latest", [MEDIAN]] };
+  const { baseFeePerGas, reward } = await rpc.ask(node, call, feeHistorySchema, signal);
+  const base = baseFeePerGas.at(-1) ?? 0n;
+  const tips = reward.flatMap(([tip]) => tip === undefined ? [] : [tip]).toSorted(compare);
+  const paid = tips[Math.floor(tips.length / 2)] ?? 0n;
+  const offered = base > 0n
+    ? LEAST_TIP
+    : await rpc.ask(node, { method: "eth_gasPrice", params: [] }, quantitySchema, signal);
+  return { base, tip: paid > offered ? paid : offered };
 }
 
 function compare(a: bigint, b: bigint): number {

@@ -12,6 +12,7 @@ import { isDelegated } from "../pay/sweep_delegate.ts";
 import { bytesSchema } from "./answers.ts";
 import { callOf, estimateGas } from "./estimate_fee.ts";
 import { pricedWithin, readGasPrices } from "./fee_market.ts";
+import { readFresh } from "./newest_heads.ts";
 import { readBalance, type TokenContract } from "./read_balance.ts";
 import { type EvmSource, rpc } from "./source.ts";
 
@@ -77,14 +78,16 @@ export function evmGasPort(
  * @throws {ChainUnavailable} `reverted` where it has
  */
 async function refuseDelegated(
-  { pool }: EvmSource,
+  source: EvmSource,
   address: string,
   signal?: AbortSignal,
 ): Promise<void> {
   const call = { method: "eth_getCode", params: [address, "latest"] };
-  const code = await pool.read((node, bound) => rpc.ask(node, call, bytesSchema, bound), {
+  const code = await readFresh(
+    source,
+    (node, bound) => rpc.ask(node, call, bytesSchema, bound),
     signal,
-  });
+  );
   if (!isDelegated(code)) return;
   throw new ChainUnavailable(
     "reverted",

@@ -6,10 +6,10 @@
 
 import { hexToString } from "viem/utils";
 import { z } from "zod";
-import { fromTokenUnits } from "../../../ledger/money/amount.ts";
 import { type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
 import { ChainUnavailable } from "../../chain.ts";
 import type { NodeFinding } from "../../family.ts";
+import { NewestPlace } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { NodePool } from "../../nodes/node_pool.ts";
 import { PROFILES, type TokenContracts } from "../../profiles.ts";
@@ -25,7 +25,7 @@ import {
 } from "./answers.ts";
 import { callContract, returnedInteger } from "./contract_call.ts";
 import { readGasPrices } from "./fee_market.ts";
-import { LongReads } from "./long_reads.ts";
+import { makeSource } from "./make_source.ts";
 import { completeBlock } from "./read_range.ts";
 import { evmBlockAt } from "./read_blocks.ts";
 import {
@@ -88,22 +88,17 @@ export async function inspectNode(
   const chainId = chainIdOf(network, false);
   const finals = new FinalBlocks();
   const pool = new NodePool([node], { totalTimeoutMs: TOTAL_MS, blockAt: evmBlockAt(finals) });
-  const tokens = new Map(
-    contractEntries(contracts).map(([currency, contract]) => {
-      const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
-      return [contract.toLowerCase(), { currency, unit }];
-    }),
-  );
-  const source: EvmSource = {
+  const { blockMs } = PROFILES[network].pace;
+  const source = makeSource({
+    network,
     pool,
     finals,
-    long: new LongReads({ tokens, totalTimeoutMs: TOTAL_MS, nodes: 1 }),
-    context: {
-      tokens,
-      hotWallet: ANYONE,
-      ignored: { zeroValue: 0, otherContract: 0 },
-    },
-  };
+    contracts: contractEntries(contracts),
+    hotWallet: ANYONE,
+    totalTimeoutMs: TOTAL_MS,
+    place: new NewestPlace(blockMs / 2),
+    blockMs,
+  });
   const call = { method: "web3_clientVersion", params: [] };
   const version = await answered("version", "note", async () => ({
     verdict: "note",

@@ -20,7 +20,7 @@ import { type EvmSource, type FinalBlocks, finalHead, headCall, rpc } from "./so
  * @param staleMs age of a newest block from which on its node counts as behind
  */
 export async function readNewest(
-  { pool, finals }: EvmSource,
+  { pool, finals, heads }: EvmSource,
   finality: Finality,
   place: NewestPlace,
   staleMs: number,
@@ -34,6 +34,7 @@ export async function readNewest(
       const block = blockRefOf(head);
       place.require(block, node.label);
       if (finality === "solid") finals.record(node, head);
+      else heads.record(node, block);
       return block;
     },
     {

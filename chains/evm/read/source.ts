@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ChainUnavailable } from "../../chain.ts";
+import { type BlockRef, ChainUnavailable } from "../../chain.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { JsonRpc, type RpcCall } from "../../nodes/json_rpc.ts";
 import { CallFailed, WrongChainNode } from "../../nodes/node_failures.ts";
@@ -80,11 +80,26 @@ export class FinalBlocks {
   }
 }
 
+/** The newest block of each node: one that is behind the others answers as readily as they do. */
+export interface KnownHeads {
+  /** Records what a node said. */
+  record(node: ChainNode, block: BlockRef): void;
+  /**
+   * The newest block of a node, as it said a moment ago or says now.
+   *
+   * @throws {ChainUnavailable} when it does not answer, or what it says cannot be
+   */
+  of(node: ChainNode, signal: AbortSignal): Promise<BlockRef>;
+  /** True for a newest block that is near the clock and near the best one that is known. */
+  isNear(block: BlockRef): boolean;
+}
+
 /** See the module. */
 export interface EvmSource {
   readonly pool: NodePool;
   readonly finals: FinalBlocks;
   readonly long: LongReads;
+  readonly heads: KnownHeads;
   readonly context: ParseContext;
 }
 

@@ -10,6 +10,7 @@ import { bytesSchema } from "./answers.ts";
 import { readFinal } from "./contract_call.ts";
 import { estimateGas } from "./estimate_fee.ts";
 import type { GasNeed } from "./fee_market.ts";
+import { readFresh } from "./newest_heads.ts";
 import { type EvmSource, rpc } from "./source.ts";
 
 /**
@@ -43,9 +44,10 @@ export async function estimateCreation(
   signal?: AbortSignal,
 ): Promise<GasNeed> {
   const call = { method: "eth_getCode", params: [DEPLOYER, "latest"] };
-  const deployer = await source.pool.read(
+  const deployer = await readFresh(
+    source,
     (node, bound) => rpc.ask(node, call, bytesSchema, bound),
-    { signal },
+    signal,
   );
   if (deployer === "0x") {
     throw new ChainUnavailable(

@@ -1,0 +1,143 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import { createEvmChain, type EvmChain } from "../../chains/evm/evm_chain.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import { testNeeding } from "../support/permissions.ts";
+import { addressOf, composeBlock, HOT, USDT } from "./support/block_fixture.ts";
+import {
+  RpcFailure,
+  type Script,
+  type ScriptedRpc,
+  startScriptedRpc,
+} from "./support/scripted_rpc.ts";
+
+const test = testNeeding({ net: true });
+
+const GWEI = 1_000_000_000n;
+const REVERTED = new RpcFailure(3, "execution reverted: paused");
+const MOVEMENT = {
+  from: HOT,
+  to: addressOf(1),
+  asset: "USDT" as const,
+  amount: amountOf("5"),
+};
+
+function hex(value: number | bigint): string {
+  return `0x${value.toString(16)}`;
+}
+
+/** A node with a newest block, which asks a price in gwei for gas. */
+function nodeAt(
+  newest: { readonly height: number; readonly ageSeconds: number },
+  price: bigint,
+  more: Record<string, Script> = {},
+): ScriptedRpc {
+  const time = Math.floor(Date.now() / 1_000) - newest.ageSeconds;
+  const latest = { ...composeBlock(newest.height, []).head, timestamp: hex(time) };
+  return startScriptedRpc({
+    eth_chainId: () => "0x1",
+    eth_getBlockByNumber: ([name]) => name === "0x0" ? composeBlock(0, []).head : latest,
+    eth_feeHistory: () => ({
+      baseFeePerGas: [hex(price * GWEI)],
+      reward: [[hex(price * GWEI / 10n)]],
+    }),
+    eth_estimateGas: () => hex(50_000),
+    ...more,
+  });
+}
+
+const STUCK = { height: 1_000, ageSeconds: 3_600 };
+const NEWEST = { height: 1_300, ageSeconds: 4 };
+
+function chainOf(...nodes: readonly ScriptedRpc[]): EvmChain {
+  return createEvmChain({
+    network: "ETH",
+    nodeUrls: nodes.map(({ url }) => url),
+    contracts: { USDT },
+    deposits: { address: () => HOT },
+    hotWallet: HOT,
+    callsPerSecond: 0,
+    feeCap: amountOf("0.02"),
+  });
+}
+
+test("the price of a node that is stuck is not offered while another node goes on", async () => {
+  await using stuck = nodeAt(STUCK, 40n);
+  await using good = nodeAt(NEWEST, 2n);
+  await using only = nodeAt(NEWEST, 2n);
+  const expected = (await chainOf(only).estimateFee([MOVEMENT])).limit;
+  for (const nodes of [[stuck, good], [good, stuck]]) {
+    assertEquals((await chainOf(...nodes).estimateFee([MOVEMENT])).limit, expected);
+  }
+});
+
+test("a transfer that fails at a node that is stuck only is no failed transfer", async () => {
+  await using stuck = nodeAt(STUCK, 2n, { eth_estimateGas: () => REVERTED });
+  await using good = nodeAt(NEWEST, 2n);
+  assert((await chainOf(stuck, good).estimateFee([MOVEMENT])).limit > 0n);
+  await using failing = nodeAt(NEWEST, 2n, { eth_estimateGas: () => REVERTED });
+  await using well = nodeAt(STUCK, 2n);
+  const failure = await assertRejects(
+    () => chainOf(well, failing).estimateFee([MOVEMENT]),
+    ChainUnavailable,
+  );
+  assertEquals(failure.category, "reverted");
+});
+
+test("a node that is a few blocks behind another one's clock is found by what the other is known to have", async () => {
+  await using behind = nodeAt({ height: 1_290, ageSeconds: 20 }, 40n);
+  await using good = nodeAt(NEWEST, 2n);
+  const chain = chainOf(behind, good);
+  const expected = (await chainOf(good).estimateFee([MOVEMENT])).limit;
+  assertEquals((await chain.estimateFee([MOVEMENT])).limit, expected);
+});
+
+test("where every node is stuck the one that is furthest tells the prices", async () => {
+  await using stuck = nodeAt(STUCK, 40n);
+  await using less = nodeAt({ height: 1_200, ageSeconds: 1_200 }, 2n);
+  await using only = nodeAt(NEWEST, 2n);
+  const expected = (await chainOf(only).estimateFee([MOVEMENT])).limit;
+  assertEquals((await chainOf(stuck, less).estimateFee([MOVEMENT])).limit, expected);
+});
+
+test("no single node of several decides the price: the middle one counts, of two the lower", async () => {
+  await using dear = nodeAt(NEWEST, 100n);
+  await using one = nodeAt(NEWEST, 2n);
+  await using other = nodeAt(NEWEST, 2n);
+  await using cheap = nodeAt(NEWEST, 1n);
+  const of = async (...nodes: readonly ScriptedRpc[]) =>
+    (await chainOf(...nodes).estimateFee([MOVEMENT])).limit;
+  const expected = await of(one);
+  assertEquals(await of(dear, one, other), expected);
+  assertEquals(await of(dear, one), expected);
+  assertEquals(await of(cheap, one, dear), expected);
+});
+
+test("a node that is silent does not keep prices of the others back", async () => {
+  const silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const held: Deno.Conn[] = [];
+  const holding = (async () => {
+    for await (const connection of silent) held.push(connection);
+  })();
+  await using good = nodeAt(NEWEST, 2n);
+  const chain = createEvmChain({
+    network: "ETH",
+    nodeUrls: [good.url, `http://127.0.0.1:${(silent.addr as Deno.NetAddr).port}`],
+    contracts: { USDT },
+    deposits: { address: () => HOT },
+    hotWallet: HOT,
+    callsPerSecond: 0,
+    feeCap: amountOf("0.02"),
+    requestTimeoutMs: 30_000,
+    totalTimeoutMs: 60_000,
+  });
+  const { limit } = await chain.estimateFee([MOVEMENT]);
+  assertEquals(limit, (await chainOf(good).estimateFee([MOVEMENT])).limit);
+  silent.close();
+  await holding;
+  for (const connection of held) connection.close();
+  // the question to it ends with its connection
+  while (chain.nodes.states[1]?.state === "ready") {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
