@@ -1,8 +1,10 @@
 import { delay } from "../../ledger/database/delay.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 
-/** Time for which a network or the rates may keep a node that has started from being ready. */
+/** Time for which all networks together or the rates may keep a node that has started from being ready. */
 const BOUND_MS = 15_000;
+/** The same for one network that is away while others are there. */
+const ONE_AWAY_MS = 3_000;
 /** Pause between two polls of a caller that waits. */
 const LOOK_MS = 20;
 
@@ -19,7 +21,8 @@ export interface WarmingParts {
 
 /**
  * The time between listening and being ready. A network whose nodes are away, or rates that are
- * not known, hold it up for a bounded time; then they are reasons of a degraded node.
+ * not known, hold it up for a bounded time, one network among others for a short one; then they are reasons of a
+ * degraded node.
  */
 export class Warming {
   readonly #parts: WarmingParts;
@@ -41,10 +44,12 @@ export class Warming {
     const { networks, isWatched, hasRates, monotonic } = this.#parts;
     if (this.#begunAt === null) return ["starting: the actors do not run yet"];
     const watched = await Promise.all(networks.map(isWatched));
-    const reasons = networks.filter((_, index) => watched[index] === false)
-      .map((network) => `starting: ${network} was not reached yet`);
+    const away = networks.filter((_, index) => watched[index] === false);
+    const reasons = away.map((network) => `starting: ${network} was not reached yet`);
     if (!hasRates()) reasons.push("starting: exchange rates are not known yet");
-    this.#isOver = reasons.length === 0 || monotonic() - this.#begunAt >= BOUND_MS;
+    const isOneAway = hasRates() && away.length < networks.length;
+    const boundMs = isOneAway ? ONE_AWAY_MS : BOUND_MS;
+    this.#isOver = reasons.length === 0 || monotonic() - this.#begunAt >= boundMs;
     return this.#isOver ? [] : reasons;
   }
 

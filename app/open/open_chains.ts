@@ -114,12 +114,9 @@ async function openNetwork(
     const nodeUrls = own === null ? settings.nodeUrls : [own.url];
     // a rehearsal treats a development chain as it treats any node
     const isRehearsal = rehearses(config, network);
-    const dev = isRehearsal ? null : await probeDevNode(nodeUrls[0] ?? "");
-    if (dev !== null && config.environment !== "development") {
-      throw new UnusableChain(
-        `Cannot use a development chain outside development: ${network}_NODE_URLS`,
-      );
-    }
+    const probing = isRehearsal ? Promise.resolve(null) : probeDevNode(nodeUrls[0] ?? "");
+    // elsewhere it is only refused, which does not hold up the first look at the network
+    const dev = config.environment === "development" ? await probing : null;
     const contracts = contractsOf(config, network, dev);
     const family = familyOf(network);
     const isDevelopment = dev !== null;
@@ -146,8 +143,9 @@ async function openNetwork(
     if (dev !== null && own === null) {
       await fundHotWallet(dev, open, `${config.dataDir}/dev-chain-${network}.funded`);
     }
+    const [chain] = await Promise.all([checked(open), refuseDevelopment(config, network, probing)]);
     return {
-      chain: await checked(open),
+      chain,
       nodes: open.nodes,
       dev,
       signerNetwork: { network, contracts, feeCap, isDevelopment, sweepBy },
@@ -164,18 +162,44 @@ function blockMsOf({ devChain }: Config, network: Network, isDevelopment: boolea
   return isDevelopment ? devChain.blockMs : PROFILES[network].pace.blockMs;
 }
 
-/** The chain once it is checked; when it cannot be reached now, one that is checked before use. */
+/** @throws {UnusableChain} where a development chain is met outside development */
+async function refuseDevelopment(
+  { environment }: Config,
+  network: Network,
+  probing: Promise<DevNode | null>,
+): Promise<void> {
+  if (environment === "development" || await probing === null) return;
+  throw new UnusableChain(
+    `Cannot use a development chain outside development: ${network}_NODE_URLS`,
+  );
+}
+
+/** Time for which the first look at a network holds up the start: the others are not to wait for it. */
+const FIRST_LOOK_MS = 3_000;
+
+/**
+ * The chain once it is checked; when it cannot be reached now, or does not answer in time, one that is checked before
+ * use.
+ *
+ * @throws {Error} when a token's decimals differ
+ */
 async function checked(open: OpenChain): Promise<Chain> {
+  const { network } = open;
   const chain = verifiedFirst(open);
-  try {
-    await chain.solid();
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    logEvent("chain.unreached", {
-      network: open.network,
-      error,
-    });
-  }
+  const look = chain.solid().then(() => null, (error: unknown) => error);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<ChainUnavailable>((resolve) => {
+    const message = `its nodes have not answered within ${FIRST_LOOK_MS} ms`;
+    timer = setTimeout(
+      () => resolve(new ChainUnavailable("timeout", message)),
+      FIRST_LOOK_MS,
+    );
+  });
+  const failure = await Promise.race([look, late]);
+  clearTimeout(timer);
+  if (failure === null) return chain;
+  if (!(failure instanceof ChainUnavailable)) throw failure;
+  logEvent("chain.unreached", { network, error: failure });
   return chain;
 }
 

@@ -47,9 +47,15 @@ function staging(nodeUrls: string, more: Readonly<Record<string, string>> = {}) 
 test("a development chain outside development is refused with a line for the operator", async () => {
   const dataDir = await Deno.makeTempDir();
   const chain = await startDevChain({ network: "TRX", port: 0, dataDir, blockMs: 0, solidLag: 3 });
+  const wallet = await createWallet({
+    file: `${dataDir}/wallet.json`,
+    passphrase: crypto.randomUUID(),
+    passphraseIsRandom: true,
+    networks: ["TRX"],
+  });
   try {
     await assertRejects(
-      () => openChains(staging(chain.url), WALLET),
+      () => openChains(staging(chain.url), wallet),
       UnusableChain,
       "TRX_NODE_URLS",
     );
@@ -206,6 +212,73 @@ test("a rehearsal takes a development chain for the test network, never for the 
     );
   } finally {
     await main.stop();
+    await shasta.stop();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+/** A node that takes requests and never answers: the requests that were given up, by their first lines. */
+function startBlackHole() {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const asked: string[] = [];
+  const givenUp: string[] = [];
+  const serving = (async () => {
+    for await (const connection of listener) {
+      const buffer = new Uint8Array(4_096);
+      const count = await connection.read(buffer) ?? 0;
+      const [line = ""] = new TextDecoder().decode(buffer.subarray(0, count)).split("\r\n");
+      asked.push(line);
+      connection.read(buffer).catch(() => null).then(() => {
+        givenUp.push(line);
+        connection.close();
+      });
+    }
+  })();
+  const { port } = listener.addr as Deno.NetAddr;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    givenUp,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await serving;
+    },
+  };
+}
+
+test("a network whose nodes are silent does not hold up the start of the others", async () => {
+  const dataDir = await Deno.makeTempDir();
+  const shasta = await startDevChain({
+    network: "TRX_SHASTA",
+    port: 0,
+    dataDir,
+    blockMs: 0,
+    solidLag: 3,
+  });
+  const wallet = await createWallet({
+    file: `${dataDir}/wallet.json`,
+    passphrase: crypto.randomUUID(),
+    passphraseIsRandom: true,
+    networks: ["TRX", "TRX_SHASTA"],
+  });
+  const silent = startBlackHole();
+  try {
+    const config = staging(silent.url, {
+      TRX_SHASTA_NODE_URLS: shasta.url,
+      TRX_SHASTA_USDT_CONTRACT: shasta.usdt,
+      REHEARSAL: "on",
+    });
+    const chains = await openChains(config, wallet);
+    const questions = (lines: readonly string[]) =>
+      lines.filter((line) => !line.includes("/dev/info"));
+    assert(questions(silent.asked).length > 0);
+    assertEquals(questions(silent.givenUp), [], "the start waits for no question's whole time");
+    assertEquals([...chains.chains.keys()].sort(), ["TRX", "TRX_SHASTA"]);
+    assert(await chains.chains.get("TRX_SHASTA")?.solid() !== undefined);
+    await assertRejects(async () => await chains.chains.get("TRX")?.solid(), ChainUnavailable);
+    await chains.close();
+  } finally {
+    await silent[Symbol.asyncDispose]();
     await shasta.stop();
     await Deno.remove(dataDir, { recursive: true });
   }

@@ -38,13 +38,23 @@ Deno.test("a node is not ready before its actors run, its networks are watched a
   assertEquals([await warming.reasons(), state.asked], [[], asked]);
 });
 
-Deno.test("one network that is away holds up the node for a bounded time only", async () => {
+Deno.test("one network that is away holds up the others for a moment only", async () => {
   const { state, warming } = world();
   state.watched.add("TRX");
   state.rates = true;
   warming.begin();
-  state.now = 14_999;
+  state.now = 2_999;
   assertEquals(await warming.reasons(), ["starting: TRX_SHASTA was not reached yet"]);
+  state.now = 3_000;
+  assertEquals(await warming.reasons(), []);
+});
+
+Deno.test("networks that are all away hold up the node for a bounded time only", async () => {
+  const { state, warming } = world();
+  state.rates = true;
+  warming.begin();
+  state.now = 14_999;
+  assertEquals((await warming.reasons()).length, 2);
   state.now = 15_000;
   assertEquals(await warming.reasons(), []);
 });
