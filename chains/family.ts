@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly dailyCalls?: number | undefined;
   /** Calls per node and second at most, 0 without a bound; default by where the node is. */
   readonly callsPerSecond?: number | undefined;
+  /** Types of transactions whose receipts are believed without their proof, on chains that have such; default none. */
+  readonly receiptTypes?: readonly number[];
   /** True for a development chain: its blocks may come at any time, and it has a number of its own. */
   readonly isDevelopment: boolean;
   /** Terms of transactions that are made; absent where the chain is only read. */

@@ -57,6 +57,8 @@ export interface NetworkConfig {
   readonly dailyCalls: number | null;
   /** Calls per second to each node, 0 without a bound; null: by where the node is. */
   readonly callsPerSecond: number | null;
+  /** Types of transactions whose receipts are believed without their root, as this version does not know their layout. */
+  readonly receiptTypes: readonly number[];
   /** Token contracts that differ from the chain's well-known ones. */
   readonly contracts: { readonly [currency in Currency]: string | null };
   /** The treasury sends there what the hot wallet need not hold. */
@@ -148,6 +150,9 @@ export const NETWORK = z.object({
   ),
   CALLS_PER_SECOND: wholeNumber(0, 100_000).optional().describe(
     "calls per second to each node, 0 = no bound; less than its provider allows where other programs use the same key. Without it 12 for nodes on the internet (public providers allow 15 and then suspend for half a minute), no bound on this machine and private networks",
+  ),
+  RECEIPT_TYPES: listOf(wholeNumber(5, 127)).default([]).describe(
+    "types of transactions, separated by commas, whose receipts are believed without their proof: a way to go on where an upgrade of the chain brings a type whose receipts this version cannot prove. Blocks with them are as good as the nodes' word then; take it out with the next version",
   ),
   USDT_CONTRACT: z.string().optional().describe("USDT contract; without it the well-known one"),
   USDC_CONTRACT: z.string().optional().describe("USDC contract; without it the well-known one"),
@@ -351,6 +356,7 @@ function assemble(
       nodeApiKey: network.NODE_API_KEY ?? null,
       dailyCalls: network.DAILY_CALLS ?? null,
       callsPerSecond: network.CALLS_PER_SECOND ?? null,
+      receiptTypes: network.RECEIPT_TYPES,
       contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
       coldAddress: coldAddressOf(NETWORKS[index] as Network, network.COLD_ADDRESS),
       treasury: treasuryOf(network, NETWORKS[index] as Network),

@@ -29,6 +29,7 @@ export const OF_FAMILY: Readonly<Record<string, FamilyName>> = {
   SWEEP_GAS: "tron",
   SWEEP_BY: "evm",
   SWEEP_BATCH: "evm",
+  RECEIPT_TYPES: "evm",
 };
 
 /** The variables; each name follows the network's symbol and an underscore. */
@@ -63,7 +64,7 @@ export function familyFaults(given: Given, network: Network): readonly string[] 
   const { family } = PROFILES[network];
   return Object.entries(OF_FAMILY)
     .filter(([key, only]) => only !== family && given[`${network}_${key}`])
-    .map(([key]) => `${network}_${key} is set although ${network} is not swept so: take it out`);
+    .map(([key]) => `${network}_${key} is set although ${network} has no use for it: take it out`);
 }
 
 /**

@@ -72,6 +72,8 @@ export interface EvmChainOptions {
   readonly dailyCalls?: number | undefined;
   /** Calls per node and second at most, 0 without a bound; see {@linkcode NodeOptions.callsPerSecond}. */
   readonly callsPerSecond?: number | undefined;
+  /** Types of transactions whose receipts are believed without their root; default none. */
+  readonly receiptTypes?: readonly number[];
   /** True for a development chain: it has a number of its own, and its blocks may come at any time. */
   readonly isDevelopment?: boolean;
   /** The most that one transaction may cost, in coin; absent where the chain is only read. */
@@ -186,6 +188,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       totalTimeoutMs: totalTimeoutOf(options),
       place,
       blockMs,
+      receiptTypes: options.receiptTypes ?? [],
     }),
     network,
     contracts,

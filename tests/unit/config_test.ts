@@ -372,8 +372,8 @@ Deno.test("every variable of .env.example is read, for each network that it is s
 
 Deno.test("a network is refused what only networks of another kind have", () => {
   assertEquals(faults({ TRX_SWEEP_BY: "delegate", TRX_SWEEP_BATCH: "5" }), [
-    "TRX_SWEEP_BY is set although TRX is not swept so: take it out",
-    "TRX_SWEEP_BATCH is set although TRX is not swept so: take it out",
+    "TRX_SWEEP_BY is set although TRX has no use for it: take it out",
+    "TRX_SWEEP_BATCH is set although TRX has no use for it: take it out",
   ]);
   assertEquals(load({}).networks.TRX.sweeps.by, null);
 });

@@ -39,7 +39,7 @@ export function judgeChains(
     config.networks[network].treasury.proof === null && PROFILES[network].defaults.attempts !== null
   );
   return [
-    ...orWell(own ?? [], "nodes", `all answer, of the right chain (${networks.join(", ")})`),
+    ...orWell([...(own ?? []), ...networks.flatMap((one) => proofFaults(one, config))], "nodes", `all answer, of the right chain (${networks.join(", ")})`),
     ...orWell(
       networks.flatMap((network) => contractFaults(network, config)),
       "contracts",
@@ -114,6 +114,20 @@ function isRight(
 ): boolean {
   if (isRehearsal) return found === (kept.get(network) ?? found);
   return found === PROFILES[network].identity && found === (kept.get(network) ?? found);
+}
+
+/** Blocks that are believed without a proof are a way through a hard fork, for days. */
+function proofFaults(network: Network, { networks }: Config): readonly Finding[] {
+  const { receiptTypes } = networks[network];
+  if (receiptTypes.length === 0) return [];
+  const types = receiptTypes.join(", ");
+  return [
+    byHand(
+      "nodes",
+      `${network}: blocks with transactions of type ${types} are believed without a proof`,
+      `a version that proves them, and ${network}_RECEIPT_TYPES taken out`,
+    ),
+  ];
 }
 
 /** A token of another contract is credited as if it were the real one. */

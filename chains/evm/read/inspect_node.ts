@@ -98,6 +98,7 @@ export async function inspectNode(
     totalTimeoutMs: TOTAL_MS,
     place: new NewestPlace(blockMs / 2),
     blockMs,
+    receiptTypes: [],
   });
   const call = { method: "web3_clientVersion", params: [] };
   const version = await answered("version", "note", async () => ({

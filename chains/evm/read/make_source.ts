@@ -20,6 +20,8 @@ export interface SourceParts {
   readonly place: NewestPlace;
   /** Time between two blocks. */
   readonly blockMs: number;
+  /** Types of transactions whose receipts are believed without their root. */
+  readonly receiptTypes: readonly number[];
 }
 
 /** Makes the source that the reads of a network share. */
@@ -34,6 +36,11 @@ export function makeSource(parts: SourceParts): EvmSource {
     finals,
     long: new LongReads({ tokens, totalTimeoutMs, nodes: pool.nodes.length }),
     heads: new NewestHeads(place, blockMs),
-    context: { tokens, hotWallet, ignored: { zeroValue: 0, otherContract: 0 } },
+    context: {
+      tokens,
+      hotWallet,
+      believed: new Set(parts.receiptTypes),
+      ignored: { zeroValue: 0, otherContract: 0 },
+    },
   };
 }

@@ -23,7 +23,7 @@ import { Slices } from "../../nodes/slices.ts";
 import type { HeadAnswer, LogAnswer } from "./answers.ts";
 import { EMPTY_ROOT } from "./ordered_trie.ts";
 import type { ReadReceipt } from "./receipt_logs.ts";
-import { receiptsRoot, receiptsRootInSlices, unknownType } from "./receipts_root.ts";
+import { receiptsRoot, receiptsRootInSlices, unknownTypes } from "./receipts_root.ts";
 
 /**
  * Nothing ends a transaction that is in no block any more. A deposit, of which no money has moved, counts as
@@ -56,6 +56,11 @@ export interface ParseContext {
   readonly tokens: ReadonlyMap<string, Token>;
   /** The hot wallet, `0x` and 40 lower-case digits. */
   readonly hotWallet: string;
+  /**
+   * Types of transactions whose receipts an operator believes without their root, as their layout is not known here; none
+   * where it is absent.
+   */
+  readonly believed?: ReadonlySet<number>;
   /** Running totals, added to. */
   readonly ignored: IgnoredTransfers;
 }
@@ -88,9 +93,7 @@ function missingOf(head: HeadAnswer, receipts: readonly ReadReceipt[]): string |
     if (missing !== null) return `log ${missing} is missing`;
     logs += count;
   }
-  if (gas !== head.gasUsed) return `its receipts used ${gas} gas of ${head.gasUsed}`;
-  const type = unknownType(receipts);
-  return type === null ? null : `it has a receipt of type ${type}`;
+  return gas === head.gasUsed ? null : `its receipts used ${gas} gas of ${head.gasUsed}`;
 }
 
 /** True if a block has nothing whose receipts could be asked for. */
@@ -143,11 +146,17 @@ function provenBlock(
   root: string,
   context: ParseContext,
 ): BlockAnswer {
-  if (root !== head.receiptsRoot) {
+  const types = root === head.receiptsRoot ? [] : unknownTypes(receipts);
+  const areBelieved = types.length > 0 && types.every((type) => context.believed?.has(type));
+  if (root !== head.receiptsRoot && !areBelieved) {
+    const unknown = types.length === 0
+      ? ""
+      : `; it has transactions of type ${types.join(" and ")}, whose receipts are not known here ` +
+        "(RECEIPT_TYPES)";
     return {
       kind: "incomplete",
       height: head.number,
-      reason: `its receipts have the root ${root}`,
+      reason: `its receipts have the root ${root}${unknown}`,
     };
   }
   const ref = blockRefOf(head);

@@ -11,14 +11,19 @@ import type { ReadReceipt } from "./receipt_logs.ts";
 import { RlpWriter } from "./rlp_writer.ts";
 
 /**
- * The last type of transaction whose receipt has this layout: legacy (0), EIP-2930 (1), EIP-1559 (2),
+ * The last type of transaction whose receipt is known to have this layout: legacy (0), EIP-2930 (1), EIP-1559 (2),
  * EIP-4844 (3) and EIP-7702 (4).
  */
 const LAST_TYPE = 4;
+/** A type is one byte, below those with which a list begins (EIP-2718). */
+const LARGEST_TYPE = 0x7f;
 
 const writer = new RlpWriter();
 
-/** A receipt as the trie has it: EIP-2718's type before the list, none for a legacy transaction. */
+/**
+ * A receipt as the trie has it: EIP-2718's type before the list, none for a legacy transaction. One of an unknown type is
+ * written like the others, as all types since EIP-2930 are: where it has another layout its block's root is another one.
+ */
 function encode({ type, status, cumulativeGasUsed, logsBloom, logs }: ReadReceipt): Uint8Array {
   writer.reset();
   writer.rawBytes(logs.encoded);
@@ -27,13 +32,14 @@ function encode({ type, status, cumulativeGasUsed, logsBloom, logs }: ReadReceip
   writer.number(cumulativeGasUsed);
   writer.number(status);
   writer.list(0);
-  if (type > 0) writer.raw(type);
+  if (type > 0) writer.raw(Math.min(type, LARGEST_TYPE));
   return writer.bytes();
 }
 
-/** A type whose receipts are not known here; null: there is none. */
-export function unknownType(receipts: readonly ReadReceipt[]): number | null {
-  return receipts.find(({ type }) => type > LAST_TYPE)?.type ?? null;
+/** Types of receipts whose layout may be another than the usual one. */
+export function unknownTypes(receipts: readonly ReadReceipt[]): readonly number[] {
+  const found = new Set(receipts.map(({ type }) => type).filter((type) => type > LAST_TYPE));
+  return [...found].sort((a, b) => a - b);
 }
 
 /** The root of receipts in the order of their transactions, `0x` and 64 lower-case digits. */
