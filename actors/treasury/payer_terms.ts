@@ -11,7 +11,7 @@ import type { Amount } from "../../ledger/money/amount.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { payerOf } from "./liquidity.ts";
 
-/** Addresses whose coin is asked for in one turn; the others have their turn later. */
+/** Addresses whose coin is asked for in one turn; those that were not asked for the longest come first. */
 const MOST_ASKED = 25;
 
 /** Remembers what coin deposit addresses have, so that thousands that wait do not use up a node's calls. */
@@ -21,6 +21,8 @@ export class PayerTerms {
   readonly #freshMs: number;
   readonly #monotonic: () => number;
   #known = new Map<string, { readonly coin: Amount; readonly at: number }>();
+  /** Time at which each was asked for, also in vain: one that no node answers for keeps no other from its turn. */
+  #askedAt = new Map<string, number>();
 
   constructor(
     chain: Pick<Chain, "network" | "hotWallet" | "deriveAddress" | "balanceOf">,
@@ -44,9 +46,14 @@ export class PayerTerms {
     wanting: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, LaneAsk>> {
-    this.#known = new Map([...this.#known].filter(([payer]) => payers.has(payer)));
+    const isOpen = ([payer]: readonly [string, unknown]) => payers.has(payer);
+    this.#known = new Map([...this.#known].filter(isOpen));
+    this.#askedAt = new Map([...this.#askedAt].filter(isOpen));
     const addresses = wanting.filter((payer) => payer !== "hot");
-    const due = addresses.filter((payer) => !this.#isFresh(payer)).slice(0, MOST_ASKED);
+    const askedAt = (payer: string) => this.#askedAt.get(payer) ?? -Infinity;
+    const due = addresses.filter((payer) => !this.#isFresh(payer))
+      .sort((a, b) => askedAt(a) === askedAt(b) ? 0 : askedAt(a) - askedAt(b))
+      .slice(0, MOST_ASKED);
     await Promise.all(due.map((payer) => this.#read(payer, signal)));
     const terms = new Map<string, LaneAsk>([["hot", ask]]);
     for (const payer of addresses) {
@@ -63,6 +70,7 @@ export class PayerTerms {
 
   async #read(payer: string, signal: AbortSignal): Promise<void> {
     const { network } = this.#chain;
+    this.#askedAt.set(payer, this.#monotonic());
     try {
       const address = payerOf(this.#chain, payer);
       const coin = await this.#chain.balanceOf(address, "native", signal);

@@ -67,3 +67,17 @@ Deno.test("coin is asked for once in a while, of so many addresses in a turn", a
   await of("7");
   assertEquals(asked.length, 41);
 });
+
+Deno.test("of many addresses each has its turn, also where some are answered for by no node", async () => {
+  const names = Array.from({ length: 90 }, (_, n) => String(n));
+  const coins = Object.fromEntries(names.slice(30).map((name) => [`address-${name}`, "1"]));
+  const { of, asked, pass } = rig(coins);
+  const served = new Set<string>();
+  for (let turn = 0; turn < 4; turn++) {
+    for (const found of await of(...names)) served.add(found);
+    // what was read is not fresh any more in the next turn
+    pass(100);
+  }
+  assertEquals(new Set(asked).size, 90);
+  assertEquals(served.size, 1 + 60);
+});
