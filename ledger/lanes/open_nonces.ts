@@ -16,6 +16,7 @@ export interface PromisedIntent {
 export interface LivingAttempt {
   readonly txid: string;
   readonly purpose: "pay" | "cancel";
+  /** Empty where a block shows one of its nonce: nothing is sent or replaced then, and hours of them may wait to be final. */
   readonly bytes: string;
   /** A block that is not solid yet shows it. */
   readonly isSeen: boolean;
@@ -52,14 +53,20 @@ export async function readOpenNonces(
           'isActive', NOT EXISTS (
             SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')) ORDER BY o.id)
        FROM book.outgoing o WHERE o.id = ANY (n.intents)) AS intents,
-      -- each of its transactions carries all of its transfers, so that the first one's tell them all
-      (SELECT coalesce(jsonb_agg(jsonb_build_object('txid', a.txid, 'purpose', a.purpose, 'bytes', a.bytes,
-          -- a block that our own scan has passed without it was taken back
-          'isSeen', coalesce(a.seen_height > (
-            SELECT c.height FROM hub.cursor c WHERE c.network = a.network AND c.view = 'solid'), false),
-          'ageMs', (extract(epoch FROM now() - a.created_at) * 1000)::bigint) ORDER BY a.number DESC), '[]')
-       FROM book.attempt a
-       WHERE a.outgoing_id = n.intents[1] AND a.nonce = n.nonce AND a.outcome IS NULL) AS attempts
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('txid', s.txid, 'purpose', s.purpose,
+          'bytes', CASE WHEN s.one_is_seen THEN '' ELSE s.bytes END, 'isSeen', s.is_seen,
+          'ageMs', s.age_ms) ORDER BY s.number DESC), '[]')
+       FROM (
+         SELECT a.txid, a.purpose, a.bytes, a.number, seen.is_seen, bool_or(seen.is_seen) OVER () AS one_is_seen,
+           (extract(epoch FROM now() - a.created_at) * 1000)::bigint AS age_ms
+         -- each of its transactions carries all of its transfers, so that the first one's tell them all
+         FROM book.attempt a, LATERAL (
+           -- a block that our own scan has passed without it was taken back
+           SELECT coalesce(a.seen_height > (
+             SELECT c.height FROM hub.cursor c WHERE c.network = a.network AND c.view = 'solid'), false) AS is_seen
+         ) seen
+         WHERE a.outgoing_id = n.intents[1] AND a.nonce = n.nonce AND a.outcome IS NULL
+       ) s) AS attempts
     FROM book.lane_nonce n
     WHERE n.network = ${network} AND n.used_by IS NULL
     ORDER BY n.payer, n.nonce`,
