@@ -67,7 +67,7 @@ export function withdrawalMoved(status: (typeof STATUSES)[number]) {
 
 /**
  * True for an address that a merchant may not pay out to, as no other account would be credited: the
- * service's wallets, the merchant's own deposit addresses, those of an account that is not known any
+ * service's wallets on any network, the merchant's own deposit addresses, those of an account that is not known any
  * more, and those that are watched on another network only. A deposit address of another merchant is
  * a destination like any: the scan credits what arrives there.
  *
@@ -80,9 +80,11 @@ export async function isClosedDestination(
   address: string,
   context: Pick<ApiContext, "chains" | "addressOwners" | "treasury">,
 ): Promise<boolean> {
-  const { policy } = context.treasury(network);
-  if (address === context.chains.get(network)?.hotWallet) return true;
-  if (address === policy?.cold?.address) return true;
+  // chains of one family share addresses: what another network's wallet gets here is in no books
+  for (const [other, { hotWallet }] of context.chains) {
+    if (address === hotWallet) return true;
+    if (address === context.treasury(other).policy?.cold?.address) return true;
+  }
   const owners = await context.addressOwners(address);
   if (owners === undefined) return false;
   const owner = owners.find((one) => one.network === network);

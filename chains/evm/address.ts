@@ -15,8 +15,24 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
 const TEXT = /^0x[0-9a-fA-F]{40}$/;
 const EVENT_FORM = /^[0-9a-f]{40}$/;
-/** Addresses up to this one are precompiled contracts, or kept for them; there is no key of one. */
-const LAST_PRECOMPILE = 0xffn;
+/**
+ * Addresses up to this one have no key: precompiled contracts (the last one is 0x100), the system's contracts of BNB Smart Chain
+ * (0x1000 to 0x3000), and those that people burn at (0xdead).
+ */
+const LAST_KEPT = 0xffffn;
+/** Contracts and names of the protocol that take tokens in and give none back. */
+const LOST = new Set([
+  // the deposits of validators
+  "00000000219ab540356cbb839cbe05303d7705fa",
+  // EIP-2935, EIP-4788, EIP-7002 and EIP-7251
+  "0000f90827f1c53a10cb7a02335b175320002935",
+  "000f3df6d732807ef1319fb7b8bb8522d0beac02",
+  "00000961ef480eb55e80d19ad83579a64c007002",
+  "0000bbddc7ce488642fb579f8b00f3a590007251",
+  // the sender of what the protocol itself calls
+  "fffffffffffffffffffffffffffffffffffffffe",
+  "ffffffffffffffffffffffffffffffffffffffff",
+]);
 
 /** The checksummed text of 40 lower-case digits. */
 function checksummed(digits: string): string {
@@ -41,14 +57,14 @@ function digitsOf(text: string): string | null {
 
 /**
  * The one spelling of an address that may be a destination: checksummed. A text of mixed case whose
- * checksum is wrong is none, as one of its characters is. Nor are the zero address and the
- * precompiled contracts, from which nothing comes back.
+ * checksum is wrong is none, as one of its characters is. Nor are the zero address, precompiled
+ * contracts and those of the protocol, from which nothing comes back.
  *
  * @returns null where the text is no such address
  */
 export function evmAddress(text: string): string | null {
   const digits = digitsOf(text);
-  if (digits === null || BigInt(`0x${digits}`) <= LAST_PRECOMPILE) return null;
+  if (digits === null || LOST.has(digits) || BigInt(`0x${digits}`) <= LAST_KEPT) return null;
   return checksummed(digits);
 }
 

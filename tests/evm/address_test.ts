@@ -54,7 +54,13 @@ Deno.test("a text of mixed case is an address with its checksum only: one change
 const NONE: Readonly<Record<string, string>> = {
   "the zero address": `0x${"0".repeat(40)}`,
   "a precompiled contract": `0x${"1".padStart(40, "0")}`,
-  "the last one that is kept for them": `0x${"ff".padStart(40, "0")}`,
+  "the precompiled contract that is furthest": `0x${"100".padStart(40, "0")}`,
+  "a system contract of BNB Smart Chain": `0x${"2005".padStart(40, "0")}`,
+  "where tokens are burnt": "0x000000000000000000000000000000000000dEaD",
+  "the last one that is kept for them": `0x${"ffff".padStart(40, "0")}`,
+  "the contract of validators' deposits": "0x00000000219ab540356cBB839Cbe05303d7705Fa",
+  "a contract of the protocol": "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02",
+  "the protocol itself": `0x${"f".repeat(39)}e`,
   "no prefix": "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
   "a capital prefix": "0X5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
   "a digit less": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae",
@@ -69,6 +75,10 @@ const NONE: Readonly<Record<string, string>> = {
 for (const [name, text] of Object.entries(NONE)) {
   Deno.test(`no destination: ${name}`, () => assertEquals(evmAddress(text), null));
 }
+
+Deno.test("the first address behind those that are kept is a destination", () => {
+  assertEquals(evmAddress(`0x${"10000".padStart(40, "0")}`) === null, false);
+});
 
 Deno.test("the examples of EIP-55 are addresses, as they are written there", () => {
   for (
