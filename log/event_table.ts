@@ -420,6 +420,10 @@ export const EVENTS = {
     "warning",
     "cannot keep how often nodes were asked, trying again: {reason}",
   ],
+  "node.key_shared": [
+    "warning",
+    "the API key of {network} is sent to all of its nodes, of several providers: {nodes}",
+  ],
   "node.answers": ["info", "Node {node} answers again"],
   "node.call_failed": [
     "info",

@@ -8,6 +8,7 @@
 
 import { knownFamilyOf } from "../../chains/families.ts";
 import type { NodeFinding } from "../../chains/family.ts";
+import { labelOf } from "../../chains/nodes/node.ts";
 import { PROFILES, type TokenContracts } from "../../chains/profiles.ts";
 import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";
 import { type Env, type Output, Refused } from "./command.ts";
@@ -63,7 +64,7 @@ export async function verifyCommand(
     const node = { url, apiKey, requestTimeoutMs: REQUEST_MS };
     const findings = await inspect(node, { network, contracts }, AbortSignal.timeout(NODE_MS));
     // a path or credentials in a URL may be secret
-    out.log(`${network} ${new URL(url).host}`);
+    out.log(`${network} ${labelOf(new URL(url))}`);
     out.log(table(findings.map(({ what, verdict, found }) => ({
       "": SHOWN[verdict],
       what,

@@ -29,6 +29,7 @@ import {
   databaseUrl,
   type Given,
   listOf,
+  nodeUrl,
   oneOf,
   secret,
   secrets,
@@ -139,11 +140,11 @@ const publicUrl = urlOf("http:", "https:").refine((text) => {
 
 /** The variables of every network; each name follows the network's symbol and an underscore. */
 export const NETWORK = z.object({
-  NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
+  NODE_URLS: listOf(nodeUrl).default([]).describe(
     "node base URLs, separated by commas, tried in this order",
   ),
   NODE_API_KEY: z.string().transform((text) => new Secret(text)).optional().describe(
-    "API key of the nodes",
+    "API key, sent as a header to every node of the list that is asked by https: where they are of several providers, write each one's key into its URL instead",
   ),
   DAILY_CALLS: wholeNumber(1_000, 999_999_999).optional().describe(
     "calls that each node's provider allows per day (UTC), 100000 on a free plan of TronGrid; the scan slows down to make them last. Without it nothing bounds them",

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { PROFILES } from "../../chains/profiles.ts";
 import { isExactIn, parseAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
-import { type Given, listOf, oneOf, partsOf, trimmed, urlOf } from "./variables.ts";
+import { type Given, listOf, nodeUrl, oneOf, partsOf, trimmed } from "./variables.ts";
 
 /** An amount as a decimal string. */
 type Decimal = string;
@@ -48,7 +48,7 @@ const amount = z.string().regex(/^\d{1,15}(\.\d{1,6})?$/, "is not an amount with
 const coinAmount = z.string().regex(/^\d{1,15}(\.\d{1,18})?$/, "is not an amount");
 /** The variables; each name follows the network's symbol and an underscore. */
 export const TREASURY = {
-  PROOF_NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
+  PROOF_NODE_URLS: listOf(nodeUrl).default([]).describe(
     "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and a large deposit is credited only when they have it",
   ),
   PROOF_ABOVE: amount.optional().describe(

@@ -32,6 +32,12 @@ export const urlOf = (...schemes: readonly string[]) => {
   return z.string().refine((text) => schemes.includes(URL.parse(text)?.protocol ?? ""), message);
 };
 
+/** The URL of a node. */
+export const nodeUrl = urlOf("http:", "https:").refine(
+  (text) => !URL.parse(text)?.hash,
+  "has a fragment (#), which is sent to no node",
+);
+
 /** A text of 32 characters or more that must not be printed. */
 export const secret = z.string().min(
   MINIMUM_SECRET,

@@ -29,7 +29,9 @@ const FUNDS_COIN = "100000";
 export async function probeDevNode(url: string): Promise<DevNode | null> {
   let response: Response;
   try {
-    response = await fetch(`${url}/dev/info`, { signal: AbortSignal.timeout(PROBE_MS) });
+    const info = new URL(url);
+    info.pathname = `${info.pathname.replace(/\/+$/, "")}/dev/info`;
+    response = await fetch(info, { signal: AbortSignal.timeout(PROBE_MS) });
   } catch {
     return null; // a node that cannot be reached now is found out by the watcher, visibly
   }

@@ -4,6 +4,7 @@ import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
 import { DevelopmentMissing, type OpenChain, type SignerNetwork } from "../../chains/family.ts";
 import { PROFILES, type TokenContracts } from "../../chains/profiles.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
+import { labelOf } from "../../chains/nodes/node.ts";
 import { verifiedFirst } from "../../chains/verified_chain.ts";
 import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { openPublicWallet, type PublicWallet } from "../../chains/wallet/public_wallet.ts";
@@ -118,6 +119,7 @@ async function openNetwork(
     // elsewhere it is only refused, which does not hold up the first look at the network
     const dev = config.environment === "development" ? await probing : null;
     const contracts = contractsOf(config, network, dev);
+    if (settings.nodeApiKey !== null) tellSharedKey(network, nodeUrls);
     const family = familyOf(network);
     const isDevelopment = dev !== null;
     const feeCap = amountOf(settings.treasury.feeCap);
@@ -156,6 +158,14 @@ async function openNetwork(
     await own?.stop();
     throw error;
   }
+}
+
+/** A key that goes to several providers is known to all of them: told, as the nodes may be one provider's. */
+function tellSharedKey(network: Network, nodeUrls: readonly string[]): void {
+  const urls = nodeUrls.map((url) => new URL(url)).filter(({ protocol }) => protocol === "https:");
+  const sites = new Set(urls.map(({ hostname }) => hostname.split(".").slice(-2).join(".")));
+  if (sites.size < 2) return;
+  logEvent("node.key_shared", { network, nodes: urls.map(labelOf).join(", ") });
 }
 
 /** Time between two blocks of a network. */

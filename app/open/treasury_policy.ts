@@ -5,6 +5,7 @@ import type { SecondNode } from "../../actors/watcher/second_node.ts";
 import type { Chain } from "../../chains/chain.ts";
 import { familyOf } from "../../chains/families.ts";
 import type { SignerNetwork } from "../../chains/family.ts";
+import { labelOf } from "../../chains/nodes/node.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -95,7 +96,7 @@ async function secondNode(
     hotWallet,
     isDevelopment,
   });
-  return { name: new URL(url).host, chain };
+  return { name: labelOf(new URL(url)), chain };
 }
 
 async function coldPolicy(

@@ -23,7 +23,7 @@ const PUBLIC_CALLS_PER_SECOND = 12;
 
 /** Address and bounds of a node. */
 export interface NodeOptions {
-  /** Base URL, credentials and path allowed, for example `https://api.trongrid.io`. */
+  /** Base URL, credentials, path and query allowed, for example `https://api.trongrid.io`. */
   readonly url: string;
   /** Header with a key for the provider; never sent over plain HTTP to another machine. */
   readonly apiKey?: { readonly header: string; readonly value: string } | undefined;
@@ -101,11 +101,29 @@ function unescaped(text: string): string {
   }
 }
 
-/** Secrets that a node is sent and repeats: credentials, and parts of the path that may be keys; longest first. */
+/** A part of a host's name that is a key and no word: some providers take it there. */
+const KEY_IN_HOST = /^(?=[a-z-]*\d)(?=[\d-]*[a-z])[a-z\d]{20,}$/i;
+/** Characters of such a part that are shown, so that nodes can be told from each other. */
+const SHOWN = 4;
+
+function keysInHost({ hostname }: URL): readonly string[] {
+  return hostname.split(".").filter((part) => KEY_IN_HOST.test(part));
+}
+
+/** Host and port of a URL, for logs and metrics: a part that is a key is shortened. */
+export function labelOf(url: URL): string {
+  return keysInHost(url).reduce(
+    (left, key) => left.replace(key, `${key.slice(0, SHOWN)}...`),
+    url.host,
+  );
+}
+
+/** Secrets that a node is sent and repeats: credentials, and parts of the URL that may be keys; longest first. */
 function secretsOf({ url: text, apiKey }: NodeOptions): readonly string[] {
   const url = new URL(text);
   const { username, password } = url;
-  const parts = url.pathname.split("/").filter((part) => part.length >= SHORTEST_SECRET);
+  const parts = [...url.pathname.split("/"), ...url.searchParams.values(), ...keysInHost(url)]
+    .filter((part) => part.length >= SHORTEST_SECRET);
   const secrets = [...parts, username, password].flatMap((part) => [part, unescaped(part)]);
   if (username !== "" || password !== "") secrets.push(basicOf(url));
   if (apiKey !== undefined) secrets.push(apiKey.value);
@@ -137,6 +155,8 @@ export class ChainNode {
   /** Time until which a call counts as unknown to this node. */
   readonly #unknownUntil = new Map<string, number>();
   readonly #base: string;
+  /** With its question mark: some providers take a key there. */
+  readonly #query: string;
   readonly #headers: Headers;
   readonly #requestTimeoutMs: number;
   readonly #options: NodeOptions;
@@ -153,7 +173,7 @@ export class ChainNode {
     }
     this.#options = options;
     this.#secrets = secretsOf(options);
-    this.label = url.host;
+    this.label = labelOf(url);
     this.meter = new CallMeter(options.dailyCalls ?? null);
     this.#pace = paceOf(options, url.hostname);
     this.#headers = new Headers({ "content-type": "application/json" });
@@ -166,6 +186,7 @@ export class ChainNode {
     if (apiKey !== undefined && (url.protocol === "https:" || isLoopback(url.hostname))) {
       this.#headers.set(apiKey.header, apiKey.value);
     }
+    this.#query = url.search;
     url.search = "";
     url.hash = "";
     this.#base = url.href.replace(/\/+$/, "");
@@ -260,7 +281,7 @@ export class ChainNode {
     let until: number | null = null;
     this.meter.count(calls);
     try {
-      const response = await fetch(this.#base + path, {
+      const response = await fetch(this.#base + path + this.#query, {
         method: "POST",
         headers: this.#headers,
         body,

@@ -87,3 +87,40 @@ test("a key that the bound on a node's words cuts through is not shown in part",
     assertEquals(shown.includes(KEY.slice(0, 4)), false, shown);
   }
 });
+
+test("a query of a node's URL is sent with every request, and a key in it is shown nowhere", async () => {
+  const asked: string[] = [];
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    (request) => {
+      asked.push(new URL(request.url).pathname + new URL(request.url).search);
+      return Response.json({ error: `no such key: ${KEY}` }, { status: 401 });
+    },
+  );
+  const node = new ChainNode({
+    url: `http://127.0.0.1:${server.addr.port}/ogrpc?network=ethereum&dkey=${KEY}`,
+    requestTimeoutMs: 5_000,
+  });
+  const call = { method: "eth_chainId", params: [] };
+  const { message } = await assertRejects(() => rpc.ask(node, call, z.string()), Error);
+  await node.post("/wallet/getnowblock", "{}");
+  const query = `?network=ethereum&dkey=${KEY}`;
+  assertEquals(asked, [`/ogrpc${query}`, `/ogrpc/wallet/getnowblock${query}`]);
+  assertEquals([message, node.label].filter((text) => text.includes(KEY)), []);
+  assertEquals(node.masked(`key ${KEY}`), "key ...");
+});
+
+Deno.test("a key in the name of a node's host is shortened where the node is named", () => {
+  const label = (url: string) => new ChainNode({ url, requestTimeoutMs: 1 }).label;
+  assertEquals(label(`https://${KEY}.eth.example:8443/`), "0123....eth.example:8443");
+  for (
+    const host of [
+      "api.trongrid.io",
+      "ethereum-rpc.publicnode.com",
+      "10.0.0.1:8545",
+      "a-node-1.internal",
+    ]
+  ) assertEquals(label(`https://${host}`), host);
+  const node = new ChainNode({ url: `https://${KEY}.eth.example`, requestTimeoutMs: 1 });
+  assertEquals(node.masked(`dns of ${KEY}.eth.example`), "dns of ....eth.example");
+});

@@ -20,10 +20,14 @@ function secretsIn(name: string, value: string): string[] {
   if (!/_URLS?$/.test(name) || name === "PUBLIC_URL") return [];
   const passwords = [...value.matchAll(/:\/\/[^/@]*?:([^/@]*)@/g)].map(([, found = ""]) => found);
   // providers of nodes have their keys in the path; a database's name is no secret
-  const paths = name.endsWith("_NODE_URLS")
+  const isOfNodes = name.endsWith("_NODE_URLS");
+  const queries = isOfNodes
+    ? [...value.matchAll(/[?&][^=&,\s]*=([^&,\s]+)/g)].map(([, found = ""]) => found)
+    : [];
+  const paths = isOfNodes
     ? [...value.matchAll(/:\/\/[^/,\s]+\/([^,\s]+)/g)].map(([, found = ""]) => found)
     : [];
-  return [...passwords, ...passwords.flatMap(decoded), ...paths];
+  return [...passwords, ...passwords.flatMap(decoded), ...paths, ...queries];
 }
 
 function decoded(text: string): string[] {

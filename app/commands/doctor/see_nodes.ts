@@ -1,4 +1,5 @@
 import { familyOf, SERVED_NETWORKS } from "../../../chains/families.ts";
+import { labelOf } from "../../../chains/nodes/node.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
 import { isThisMachine } from "../../config/treasury.ts";
@@ -34,7 +35,7 @@ async function seeNode(
   return {
     network,
     variable: `${network}_${list}`,
-    label: url.host,
+    label: labelOf(url),
     isEncrypted: url.protocol === "https:",
     isThisMachine: isThisMachine(url.hostname),
     genesis,
