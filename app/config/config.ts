@@ -21,6 +21,7 @@ import {
   type SignerConfig,
   signerFaults,
 } from "./signer.ts";
+import { mayBeDevelopment, NODES, type NodesConfig, nodesOf } from "./nodes.ts";
 import { familyFaults, type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
 import { traceFaults, TRACES } from "./traces.ts";
 import { unknownFaults } from "./unknown.ts";
@@ -29,7 +30,6 @@ import {
   databaseUrl,
   type Given,
   listOf,
-  nodeUrl,
   oneOf,
   secret,
   secrets,
@@ -50,16 +50,7 @@ function coldAddressOf(network: Network, given: string | undefined): string | nu
 export type Environment = "development" | "staging" | "production";
 
 /** Settings of one network. */
-export interface NetworkConfig {
-  /** Base URLs of nodes, in the order they are tried; empty: the network is off (or embedded). */
-  readonly nodeUrls: readonly string[];
-  readonly nodeApiKey: Secret | null;
-  /** Calls that each node's provider allows per day (UTC); null: nothing bounds them. */
-  readonly dailyCalls: number | null;
-  /** Calls per second to each node, 0 without a bound; null: by where the node is. */
-  readonly callsPerSecond: number | null;
-  /** Types of transactions whose receipts are believed without their root, as this version does not know their layout. */
-  readonly receiptTypes: readonly number[];
+export interface NetworkConfig extends NodesConfig {
   /** Token contracts that differ from the chain's well-known ones. */
   readonly contracts: { readonly [currency in Currency]: string | null };
   /** The treasury sends there what the hot wallet need not hold. */
@@ -140,21 +131,7 @@ const publicUrl = urlOf("http:", "https:").refine((text) => {
 
 /** The variables of every network; each name follows the network's symbol and an underscore. */
 export const NETWORK = z.object({
-  NODE_URLS: listOf(nodeUrl).default([]).describe(
-    "node base URLs, separated by commas, tried in this order",
-  ),
-  NODE_API_KEY: z.string().transform((text) => new Secret(text)).optional().describe(
-    "API key, sent as a header to every node of the list that is asked by https: where they are of several providers, write each one's key into its URL instead",
-  ),
-  DAILY_CALLS: wholeNumber(1_000, 999_999_999).optional().describe(
-    "calls that each node's provider allows per day (UTC), 100000 on a free plan of TronGrid; the scan slows down to make them last. Without it nothing bounds them",
-  ),
-  CALLS_PER_SECOND: wholeNumber(0, 100_000).optional().describe(
-    "calls per second to each node, 0 = no bound; less than its provider allows where other programs use the same key. Without it 12 for nodes on the internet (public providers allow 15 and then suspend for half a minute), no bound on this machine and private networks",
-  ),
-  RECEIPT_TYPES: listOf(wholeNumber(5, 127)).default([]).describe(
-    "types of transactions, separated by commas, whose receipts are believed without their proof: a way to go on where an upgrade of the chain brings a type whose receipts this version cannot prove. Blocks with them are as good as the nodes' word then; take it out with the next version",
-  ),
+  ...NODES,
   USDT_CONTRACT: z.string().optional().describe("USDT contract; without it the well-known one"),
   USDC_CONTRACT: z.string().optional().describe("USDC contract; without it the well-known one"),
   COLD_ADDRESS: z.string().optional().describe(
@@ -353,18 +330,14 @@ function assemble(
   const entries = networks.map((network, index): [Network, NetworkConfig] => [
     NETWORKS[index] as Network,
     {
-      nodeUrls: network.NODE_URLS.map(trimmed),
-      nodeApiKey: network.NODE_API_KEY ?? null,
-      dailyCalls: network.DAILY_CALLS ?? null,
-      callsPerSecond: network.CALLS_PER_SECOND ?? null,
-      receiptTypes: network.RECEIPT_TYPES,
+      ...nodesOf(network),
       contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
       coldAddress: coldAddressOf(NETWORKS[index] as Network, network.COLD_ADDRESS),
       treasury: treasuryOf(network, NETWORKS[index] as Network),
       sweeps: sweepsOf(
         network,
         NETWORKS[index] as Network,
-        general.ENVIRONMENT === "development",
+        mayBeDevelopment(general.ENVIRONMENT, network.NODE_URLS),
       ),
       caps: capsOf(network),
     },

@@ -70,7 +70,8 @@ export function familyFaults(given: Given, network: Network): readonly string[] 
 /**
  * The settings that the variables stand for.
  *
- * @param isDevelopment where no money can be lost, the way that was not looked at by others is the default
+ * @param isDevelopment true where its chain may be a development chain: where no money can be lost, the way that was not looked at by
+ *   others is the default
  */
 export function sweepsOf(
   values: z.infer<z.ZodObject<typeof SWEEPS>>,

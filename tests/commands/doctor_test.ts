@@ -522,6 +522,12 @@ Deno.test("choices that are allowed are left to a person, and what cannot be che
   const token = set({ TRX_USDT_CONTRACT: OTHER_TOKEN, ENVIRONMENT: "staging" });
   assertEquals(stateOf(token, "contracts"), "by hand");
   assertEquals(stateOf(set({ TRX_USDC_CONTRACT: OTHER_TOKEN }), "contracts"), "by hand");
+  // an issuer's contract is the same in every spelling
+  const usdt = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+  const ethereum = { ETH_NODE_URLS: "https://one.example" };
+  assertEquals(stateOf(set({ ...ethereum, ETH_USDT_CONTRACT: usdt }), "contracts"), "ok");
+  const cold = set({ ...ethereum, ETH_COLD_ADDRESS: usdt });
+  assert(judge(cold).some(({ text }) => text.includes("is the contract of USDT")));
   assertEquals(stateOf(node({ genesis: seen(null) }), "nodes"), "by hand");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "users"), "unknown");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "caps"), "unknown");

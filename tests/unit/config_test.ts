@@ -3,6 +3,7 @@ import { z } from "zod";
 import { configurationPage } from "../../app/commands/configuration.ts";
 import { envExample } from "../../app/commands/env_example.ts";
 import { type Config, loadConfig } from "../../app/config/config.ts";
+import { mayBeDevelopment } from "../../app/config/nodes.ts";
 import { SWEEPS, sweepsOf } from "../../app/config/sweeps.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
 import { variableDocs } from "../../app/config/variable_docs.ts";
@@ -401,6 +402,29 @@ for (
     assertEquals(sweepsOf(values, network, isDevelopment).by, by);
   });
 }
+
+Deno.test("real nodes that are used in development are treated as those of money are", () => {
+  const by = (urls: string) => load({ ETH_NODE_URLS: urls }).networks.ETH.sweeps.by;
+  assertEquals(by("https://mainnet.example/v3/key"), "coin");
+  assertEquals(by("http://127.0.0.1:8545,https://mainnet.example"), "coin");
+  // a development chain that was started alone
+  assertEquals(by("http://127.0.0.1:8545"), "delegate");
+  const of = (environment: "development" | "staging", ...urls: readonly string[]) =>
+    mayBeDevelopment(environment, urls);
+  assertEquals(of("development"), true);
+  assertEquals(of("development", "http://chain.internal:8545"), true);
+  assertEquals(of("development", "https://mainnet.example"), false);
+  assertEquals(of("staging", "http://127.0.0.1:8545"), false);
+});
+
+Deno.test("the URL of a node keeps its query, and a fragment that is never sent is refused", () => {
+  const { nodeUrls } = load({ TRX_NODE_URLS: "https://one.example/x?network=tron&dkey=k" }).networks
+    .TRX;
+  assertEquals(nodeUrls, ["https://one.example/x?network=tron&dkey=k"]);
+  const told = faults({ TRX_NODE_URLS: "https://one.example/#key" });
+  assertEquals(told.length, 1);
+  assert(told[0]?.startsWith("TRX_NODE_URLS has a fragment"), told[0]);
+});
 
 Deno.test("what begins like a setting and is none is refused, with the name that was meant", () => {
   const told = faults({

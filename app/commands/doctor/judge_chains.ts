@@ -39,7 +39,11 @@ export function judgeChains(
     config.networks[network].treasury.proof === null && PROFILES[network].defaults.attempts !== null
   );
   return [
-    ...orWell([...(own ?? []), ...networks.flatMap((one) => proofFaults(one, config))], "nodes", `all answer, of the right chain (${networks.join(", ")})`),
+    ...orWell(
+      [...(own ?? []), ...networks.flatMap((one) => proofFaults(one, config))],
+      "nodes",
+      `all answer, of the right chain (${networks.join(", ")})`,
+    ),
     ...orWell(
       networks.flatMap((network) => contractFaults(network, config)),
       "contracts",
@@ -130,14 +134,22 @@ function proofFaults(network: Network, { networks }: Config): readonly Finding[]
   ];
 }
 
+/** An address in the one spelling that can be compared; a text that is none as it is. */
+function spelt(network: Network, address: string): string {
+  return familyOf(network).address(address) ?? address;
+}
+
 /** A token of another contract is credited as if it were the real one. */
 function contractFaults(network: Network, config: Config): readonly Finding[] {
   const known = PROFILES[network].contracts;
   return CURRENCIES.flatMap((currency): readonly Finding[] => {
     const set = config.networks[network].contracts[currency];
-    if (set === null || set === known[currency]) return [];
+    const issued = known[currency];
+    const isIssued = set !== null && issued !== undefined &&
+      spelt(network, set) === spelt(network, issued);
+    if (set === null || isIssued) return [];
     const text = `${network}: ${currency} is ${set}`;
-    if (known[currency] === undefined) {
+    if (issued === undefined) {
       return [byHand("contracts", `${text}: compare it with what the issuer publishes`)];
     }
     const other = `${text}, not the issuer's contract`;
@@ -161,16 +173,16 @@ function coldFaults(
   if (coldAddress === null) {
     return fault(`${name} is not set: all money stays in the hot wallet`);
   }
-  if (familyOf(network).address(coldAddress) === null) {
-    return fault(`${name} is no address of ${network}`);
-  }
-  if (wallet.ok && wallet.value.wallet.networks[network]?.hotWallet === coldAddress) {
+  const cold = familyOf(network).address(coldAddress);
+  if (cold === null) return fault(`${name} is no address of ${network}`);
+  if (wallet.ok && wallet.value.wallet.networks[network]?.hotWallet === cold) {
     return fault(`${name} is the hot wallet`, "an address of keys that are not on these machines");
   }
   const known = PROFILES[network].contracts;
-  const token = CURRENCIES.find((currency) =>
-    coldAddress === (contracts[currency] ?? known[currency])
-  );
+  const token = CURRENCIES.find((currency) => {
+    const contract = contracts[currency] ?? known[currency];
+    return contract !== undefined && cold === spelt(network, contract);
+  });
   if (token !== undefined) {
     return fault(`${name} is the contract of ${token}: what is sent there is lost`);
   }

@@ -4,6 +4,7 @@ import { requireOwnerOnly } from "../../../chains/wallet/secret_file.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
+import { mayBeDevelopment } from "../../config/nodes.ts";
 import { contractsOf } from "../../open/open_chains.ts";
 import { openConfiguredWallet } from "../../open/open_wallet.ts";
 import { coldAddressesOf, limitsOf } from "../../open/service_signer.ts";
@@ -38,18 +39,17 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
   const group = socketGroup === null ? null : await groupNumber(socketGroup);
   await Deno.mkdir(stateDir, { recursive: true, mode: 0o700 });
   await makeSocketFolder(dirname(socket), group);
-  // a development chain makes blocks on demand, at any time
-  const isDevelopment = config.environment === "development";
   return {
     databaseUrl: databaseUrl.reveal(),
     walletFile: resolve(walletFile),
     passphraseFile: resolve(passphraseFile),
     networks: networks.map((one) => {
-      const { treasury, sweeps } = config.networks[one.network];
+      const { nodeUrls, treasury, sweeps } = config.networks[one.network];
       return {
         ...one,
         feeCap: amountOf(treasury.feeCap),
-        isDevelopment,
+        // a development chain has a number of its own, and makes blocks on demand, at any time
+        isDevelopment: mayBeDevelopment(config.environment, nodeUrls),
         ...(sweeps.by === null ? {} : { sweepBy: sweeps.by }),
       };
     }),
