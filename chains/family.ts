@@ -75,6 +75,8 @@ export interface SingleNode {
 /** The program that a development chain runs beside this process. */
 export interface DevelopmentProgram {
   readonly path: string;
+  /** Programs that end it where its owner was killed. */
+  readonly enders: readonly string[];
   /** Files and folders that it and its caller read. */
   readonly files: readonly string[];
 }

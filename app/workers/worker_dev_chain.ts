@@ -55,7 +55,7 @@ export async function startDevChainInWorker(
       env: false,
       ffi: false,
       import: false,
-      run: program === null ? false : [program.path],
+      run: program === null ? false : [program.path, ...program.enders],
       sys: false,
     },
     settings: (): NetworkChainOptions => ({ ...options, port }),

@@ -13,9 +13,9 @@ export const EVM_DEVELOPMENT: Development = {
     return await startEvmDevChain(options);
   },
   async program() {
-    const { anvilProgram } = await import("../../devchain/evm/anvil_program.ts");
+    const { anvilProgram, KILL_PROGRAMS } = await import("../../devchain/evm/anvil_program.ts");
     const program = anvilProgram();
     if ("missing" in program) throw new DevelopmentMissing(program.missing);
-    return { path: program.path, files: [program.path] };
+    return { path: program.path, enders: KILL_PROGRAMS, files: [program.path] };
   },
 };

@@ -8,7 +8,7 @@
 
 import { mnemonicToAccount } from "viem/accounts";
 import { logEvent } from "../../log/log_event.ts";
-import { anvilProgram } from "./anvil_program.ts";
+import { anvilProgram, KILL_PROGRAMS } from "./anvil_program.ts";
 import { AnvilAnswer, type RpcAnswer, type RpcError } from "./rpc.ts";
 
 /** The process has ended, or does not answer: it has to be built up anew. */
@@ -81,13 +81,15 @@ export class Anvil {
     return answer.result;
   }
 
-  /** Ends the process. One that an earlier owner started stays where this process may not signal others. */
+  /** Ends the process. One that an earlier owner started stays where this process may end no others. */
   async stop(): Promise<void> {
     if (this.#child !== null) {
       kill(this.#child);
       this.#child.ref();
       await this.#child.status;
-    } else if (await isAnvilOf(this.#settings, this.#place.port) && !endOther(this.#place.pid)) {
+    } else if (
+      await isAnvilOf(this.#settings, this.#place.port) && !await endOther(this.#place.pid)
+    ) {
       logEvent("devchain.anvil_left", { network: this.#settings.network, url: this.#url });
       return;
     }
@@ -239,16 +241,37 @@ function kill(child: Deno.ChildProcess): void {
   }
 }
 
-/** @returns false where it may not be signalled, or its owner died before it knew the number */
-function endOther(pid: number | null): boolean {
+/** @returns false where it may not be ended, or its owner died before it knew the number */
+async function endOther(pid: number | null): Promise<boolean> {
   if (pid === null) return false;
   try {
     Deno.kill(pid, "SIGKILL");
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) return false;
+    if (error instanceof Deno.errors.NotCapable) return await endByProgram(pid);
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
   return true;
+}
+
+/** @returns false where no such program may be run */
+async function endByProgram(pid: number): Promise<boolean> {
+  for (const program of KILL_PROGRAMS) {
+    try {
+      const { success } = await new Deno.Command(program, {
+        args: ["-KILL", String(pid)],
+        stdin: "null",
+        stdout: "null",
+        stderr: "null",
+        clearEnv: true,
+      }).output();
+      return success;
+    } catch (error) {
+      const isMissing = error instanceof Deno.errors.NotCapable ||
+        error instanceof Deno.errors.NotFound;
+      if (!isMissing) throw error;
+    }
+  }
+  return false;
 }
 
 function urlOf(port: number): string {

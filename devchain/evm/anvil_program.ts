@@ -1,5 +1,11 @@
 import { fileURLToPath } from "node:url";
 
+/**
+ * Places of the program that ends an anvil which an earlier owner started: a process that may not run every program may signal
+ * no process but those that it has started itself.
+ */
+export const KILL_PROGRAMS: readonly string[] = ["/usr/bin/kill", "/bin/kill"];
+
 /** The place of anvil's program, or the reason for which there is none, for people. */
 export function anvilProgram(): { readonly path: string } | { readonly missing: string } {
   const { os, arch } = Deno.build;

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { KILL_PROGRAMS } from "../../devchain/evm/anvil_program.ts";
 import { join } from "node:path";
 import { importsOf } from "./import_rule.ts";
 import { needs } from "../support/permissions.ts";
@@ -108,7 +109,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "what starts the service may run the installed PostgreSQL and anvil, commands PostgreSQL alone",
+    "what starts the service may run the installed PostgreSQL, anvil and what ends it, commands PostgreSQL alone",
   ignore,
   fn: async () => {
     const { imports, permissions, tasks } = await denoConfig();
@@ -120,7 +121,7 @@ Deno.test({
     const postgres = [installed, copied].flatMap((folder) =>
       programs.map((name) => `${folder}/${name}`)
     );
-    assertEquals(permissions.engine?.run, [...postgres, installedAnvil(imports)]);
+    assertEquals(permissions.engine?.run, [...postgres, installedAnvil(imports), ...KILL_PROGRAMS]);
     assertEquals(permissions.commands?.run, postgres);
     const { run: _, ...others } = permissions.engine ?? {};
     const { run: __, ...ofCommands } = permissions.commands ?? {};
@@ -144,11 +145,11 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the `dev-chain` set may run the installed anvil and nothing else",
+  name: "the `dev-chain` set may run the installed anvil and what ends it, and nothing else",
   ignore,
   fn: async () => {
     const { imports, permissions } = await denoConfig();
-    assertEquals(permissions["dev-chain"]?.run, [installedAnvil(imports)]);
+    assertEquals(permissions["dev-chain"]?.run, [installedAnvil(imports), ...KILL_PROGRAMS]);
   },
 });
 
