@@ -8,6 +8,7 @@
 import { type Anvil, AnvilRefusal } from "./anvil.ts";
 import type { Base, BlockCommand, Command, Facts, KeptBlock } from "./commands.ts";
 import { CONTRACTS, fateSlot } from "./genesis.ts";
+import { withOwnFirstBlock } from "./first_blocks.ts";
 import { nonceOf, type Waiting } from "./pool.ts";
 import { type Hex, HexText, quantity, RpcBlock, word } from "./rpc.ts";
 
@@ -29,7 +30,7 @@ export class Replica {
     const replica = new Replica(anvil, structuredClone(base.facts));
     // without it anvil refuses blocks that are older than its start
     await anvil.ask("anvil_setTime", 0);
-    await anvil.ask("anvil_loadState", state);
+    await anvil.ask("anvil_loadState", await withOwnFirstBlock(state, base.facts.identity));
     await replica.#requireHead(replica.head.hash);
     await replica.#takeOver();
     return replica;
