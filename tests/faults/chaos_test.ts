@@ -20,6 +20,8 @@ Deno.test({
         kills: 1,
         chainKills: 1,
         databaseKills: 1,
+        anvilKills: 0,
+        strangers: 0,
         merchants: 4,
         workers: 4,
         blockMs: 150,

@@ -2,7 +2,7 @@ import { needs } from "../support/permissions.ts";
 
 Deno.test({
   name:
-    "a death at any point of a lane's turn pays nothing twice and leaves no gap: of the service, the signer or the node",
+    "a death at any point of a lane's turn pays nothing twice and leaves no gap: of the service, the signer, the node or PostgreSQL",
   ignore: needs({ net: true, read: true, write: true, env: true, run: true }) ||
     Deno.build.os !== "linux" || Deno.build.arch !== "x86_64",
   sanitizeOps: false,
@@ -14,12 +14,24 @@ Deno.test({
     const { DEATHS, DYING, survive } = await import("./support/lane_deaths.ts");
     const { openRig } = await import("./support/matrix_rig.ts");
     const { ETH_RIG } = await import("./support/rig_evm.ts");
-    await using rig = await openRig({ sweeps: false, family: ETH_RIG });
+    const { admitHistory } = await import("../support/database.ts");
+    const { privateCluster } = await import("../support/private_cluster.ts");
+    await using server = await privateCluster();
+    const sql = server.connect({ max: 8 });
+    await admitHistory(server.url);
+    const database = {
+      url: server.url,
+      sql,
+      connect: server.connect,
+      // it ends with its server
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    await using rig = await openRig({ sweeps: false, family: ETH_RIG, database });
     for (const who of DYING) {
       for (const death of DEATHS) {
         await t.step({
           name: `${who} dies ${death.point}`,
-          fn: () => survive(rig, who, death),
+          fn: () => survive(rig, server, who, death),
           sanitizeOps: false,
           sanitizeResources: false,
           sanitizeExit: false,

@@ -16,6 +16,21 @@ const WITHOUT_HEAD = {
     "out-of-gas",
   ],
 } as const;
+/** Sweeps that the hot wallet sends itself: what a contract refuses there is tried by tests/sweeps/evm_delegate_test.ts. */
+const BY_DELEGATE = {
+  steps: ["sweep plan", "sweep broadcast", "sweep solid"],
+  kinds: [
+    "error-500",
+    "timeout late",
+    "receipts-short",
+    "lost-broadcast",
+    "silent-accept",
+    "nonce-too-low",
+    "nonce-too-low forget",
+    "reorganisation",
+    "reorganisation drop",
+  ],
+} as const;
 /** Cells are tried beside each other, each lane on an engine and a chain of its own. */
 const LANES = 3;
 
@@ -31,18 +46,26 @@ Deno.test({
   fn: async (t) => {
     const { EVM_MATRIX } = await import("./support/evm_matrix_table.ts");
     const { liveCells } = await import("./support/matrix_table.ts");
-    const { BNB_RIG, ETH_RIG } = await import("./support/rig_evm.ts");
+    const { BNB_RIG, ETH_DELEGATE_RIG, ETH_RIG } = await import("./support/rig_evm.ts");
     const { tryCells } = await import("./support/run_matrix.ts");
-    const cells = liveCells(EVM_MATRIX);
+    const all = liveCells(EVM_MATRIX);
+    const isSweep = ({ step }: { readonly step: string }) => step.startsWith("sweep ");
     const isDry = ({ kind }: { readonly kind: string }) => kind === "no coin";
-    const steps: ReadonlySet<string> = new Set(WITHOUT_HEAD.steps);
-    const kinds: ReadonlySet<string> = new Set(WITHOUT_HEAD.kinds);
-    const withoutHead = cells.filter(({ step, kind }) => steps.has(step) && kinds.has(kind));
+    const among = (
+      some: { readonly steps: readonly string[]; readonly kinds: readonly string[] },
+    ) => all.filter(({ step, kind }) => some.steps.includes(step) && some.kinds.includes(kind));
+    const cells = all.filter((cell) => !isSweep(cell));
     const eth = { sweeps: false, family: ETH_RIG };
+    const delegate = { sweeps: true, family: ETH_DELEGATE_RIG };
     await tryCells(t, [
       { cells: cells.filter((cell) => !isDry(cell)), rig: eth, count: LANES },
       { cells: cells.filter(isDry), rig: { ...eth, hasCoin: false }, count: 1 },
-      { cells: withoutHead, rig: { sweeps: false, family: BNB_RIG }, count: 1 },
+      { cells: among(WITHOUT_HEAD), rig: { sweeps: false, family: BNB_RIG }, count: 1 },
+    ]);
+    // as many again beside those would have nodes answer late
+    await tryCells(t, [
+      { cells: all.filter(isSweep), rig: { sweeps: true, family: ETH_RIG }, count: LANES },
+      { cells: among(BY_DELEGATE), rig: delegate, count: 1 },
     ]);
   },
 });

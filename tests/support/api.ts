@@ -29,7 +29,7 @@ import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { addMerchant, amount, emptyFeeBoard, fund, openJournal } from "./books.ts";
-import { testDatabase } from "./database.ts";
+import { type TestDatabase, testDatabase } from "./database.ts";
 import { responseFaults } from "./documented.ts";
 import { DATABASE, testNeeding } from "./permissions.ts";
 
@@ -115,10 +115,11 @@ export async function testApi(
   overrides: Partial<ApiDeps> & {
     readonly merchantsOf?: (journal: Journal) => Merchants;
     readonly liquidity?: Liquidity;
+    /** Closed with the interface; default one on the shared server. */
+    readonly database?: TestDatabase;
   } = {},
 ): Promise<TestApi> {
-  const { merchantsOf, liquidity, ...deps } = overrides;
-  const database = await testDatabase({ max: 8 });
+  const { merchantsOf, liquidity, database = await testDatabase({ max: 8 }), ...deps } = overrides;
   const { sql } = database;
   const journal = openJournal(sql, liquidity === undefined ? {} : { liquidity });
   const sender = createSender({ rules: { allowLoopback: true } });

@@ -1,6 +1,7 @@
 import { newId } from "../../../actors/runtime/ids.ts";
 import { mintApiKey } from "../../../api/http/key_ring.ts";
 import { addMerchant, addTransfer } from "../../support/books.ts";
+import type { Network } from "../../../ledger/money/pair.ts";
 import type { Service } from "../../support/service.ts";
 import { someAddress } from "./chain_audit.ts";
 import { type Answer, eventually, send } from "./client.ts";
@@ -19,6 +20,7 @@ export async function openPayers(
   service: Service,
   count: number,
   usdt: string,
+  network: Network = NETWORK,
 ): Promise<readonly Payer[]> {
   const { sql } = service;
   const payers: Payer[] = [];
@@ -33,12 +35,13 @@ export async function openPayers(
         '{read,write,payout}', 'test', now())`;
     await addTransfer(sql, merchantId, usdt, {
       txid: crypto.randomUUID().replaceAll("-", "f"),
-      network: NETWORK,
+      network,
     });
     payers.push({ merchantId, apiKey });
   }
   await eventually("every payer funded", async () => {
-    const rows = await sql`SELECT FROM book.balance WHERE available = ${usdt}::numeric`;
+    const rows = await sql`
+      SELECT FROM book.balance WHERE available = ${usdt}::numeric AND network = ${network}`;
     return rows.length >= count;
   });
   return payers;

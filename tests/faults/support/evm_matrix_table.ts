@@ -167,6 +167,36 @@ const reorganised = <const E extends End>(end: E) => ({
   "reorganisation drop": end,
 });
 
+/** What a lane does with fees and nonces is the same whatever its transactions carry. */
+const AS_PAYOUTS = {
+  "evicted": "- tried with payouts",
+  "original lands": "- tried with payouts",
+  "fees jump": "- tried with payouts",
+  "fees above cap": "- tried with payouts",
+  "no coin": "- tried with payouts",
+  "foreign hand": "- tried with payouts",
+} as const;
+/** A broadcast of an address' own, or of the hot wallet's for it. */
+const sweepSent = <const E extends End>(end: E) => ({
+  "error-500": end,
+  "error-500 late": end,
+  "busy-429": end,
+  "timeout": end,
+  "timeout late": end,
+  ...NO_RECEIPTS,
+  ...NOT_FINAL,
+  "lost-broadcast": end,
+  "silent-accept": end,
+  "duplicate": end,
+  "duplicate forget": end,
+  "nonce-too-low": end,
+  "nonce-too-low forget": end,
+  "underpriced": "- tried with payouts",
+  "underpriced forget": "- tried with payouts",
+  ...AS_PAYOUTS,
+  ...reorganised(end),
+} as const);
+
 /** See the module. */
 export const EVM_MATRIX = matrixTable(KINDS, {
   "deposit seen": {
@@ -310,6 +340,50 @@ export const EVM_MATRIX = matrixTable(KINDS, {
       "finality-stands": "- tried where it is seen",
       ...NOTHING_SENT,
       ...SETTLED,
+      ...SOLID,
+    },
+  },
+  "sweep plan": {
+    text: "balance and coin of an address are read, and the price of its transfer",
+    visible: "treasury: `sweeps`, `chain_unavailable`; of a node that is behind `balance_differs`",
+    cells: {
+      ...unread("swept once"),
+      ...NO_RECEIPTS,
+      "finality-back": "swept once",
+      "finality-stands": "- its deposit is solid already",
+      ...NOTHING_SENT,
+      ...AS_PAYOUTS,
+      ...reorganised("swept once"),
+    },
+  },
+  "sweep gas": {
+    text: "coin for the address is offered to the nodes",
+    visible: "treasury: `inFlight`; `sweeps`, `waiting_gas` or `address_not_activated`",
+    cells: {
+      ...sweepSent("swept once"),
+      "revert": "- calls no contract",
+      "out-of-gas": "- calls no contract",
+    },
+  },
+  "sweep broadcast": {
+    text: "the sweep's signed bytes are offered to the nodes",
+    visible: "treasury: `inFlight`; `sweeps`, `in_flight`",
+    cells: {
+      ...sweepSent("swept once"),
+      "revert": "swept once",
+      "out-of-gas": "swept once",
+    },
+  },
+  "sweep solid": {
+    text: "the sweep is met in a solid block",
+    visible: "metric `engine_chain_lag_blocks`; treasury: `sweeps`, `in_flight`",
+    cells: {
+      ...unread("swept once"),
+      ...unreceipted("swept once"),
+      "finality-back": "- tried where it is seen",
+      "finality-stands": "- tried where it is seen",
+      ...NOTHING_SENT,
+      ...AS_PAYOUTS,
       ...SOLID,
     },
   },

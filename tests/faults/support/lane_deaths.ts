@@ -7,9 +7,16 @@ import { faultsOn, untilSent } from "./matrix_moments.ts";
 import type { Rig } from "./matrix_rig.ts";
 import { newPayout, type Subject, withdraw } from "./matrix_subject.ts";
 import { bounded } from "./patience.ts";
+import type { PrivateCluster } from "../../support/private_cluster.ts";
 
-/** Parts of an installation that die: the service, the signer whose answer is lost, the development chain's node. */
-export const DYING = ["the service", "the signer", "the node"] as const;
+/**
+ * Parts of an installation that die: the service, the signer whose answer is lost, the development chain's node, the
+ * database's server.
+ */
+export const DYING = ["the service", "the signer", "the node", "PostgreSQL"] as const;
+
+/** The server that a rig's database is on. */
+export type Server = Pick<PrivateCluster, "kill9" | "restart">;
 
 /** A point of a lane's turn, with what brings a payout there, and its end. */
 export interface LaneDeath {
@@ -32,6 +39,7 @@ const AnvilFile = z.object({ pid: z.number() });
 /** Brings a payout to a point, has something die there, and compares its end. */
 export async function survive(
   rig: Rig,
+  server: Server,
   who: (typeof DYING)[number],
   { point, when }: LaneDeath,
 ): Promise<void> {
@@ -40,12 +48,13 @@ export async function survive(
     // who asks for it must not be cut off by the death
     await rig.setFaults(faultsOn(rig.family.paths.estimate, { kind: "error-500" }));
     await withdraw(rig, subject);
-    await dieAt(rig, who, point, () => rig.setFaults([]));
+    await dieAt(rig, server, who, point, () => rig.setFaults([]));
   } else {
     await withdraw(rig, subject);
     await untilSent(rig);
     await dieAt(
       rig,
+      server,
       who,
       point,
       () => when === "replaced" ? raiseFees(rig) : cancel(rig, subject),
@@ -61,6 +70,7 @@ export async function survive(
 /** Something dies at a point that is passed by what is done. */
 async function dieAt(
   rig: Rig,
+  server: Server,
   who: (typeof DYING)[number],
   point: CrashPointName,
   act: () => Promise<void>,
@@ -74,6 +84,11 @@ async function dieAt(
   }
   const passed = Promise.withResolvers<void>();
   armCrashPoint(point, () => {
+    if (who === "PostgreSQL") {
+      // the signal is sent before this returns
+      passed.resolve(server.kill9().then(() => server.restart()));
+      return;
+    }
     if (who === "the node") Deno.kill(anvilOf(rig), "SIGKILL");
     else rig.life.signer.die();
     passed.resolve();

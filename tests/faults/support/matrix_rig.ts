@@ -12,6 +12,7 @@ import { registerWorkMetrics } from "../../../app/health/work.ts";
 import { readiness } from "../../../app/health/readiness.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { emptyFeeBoard } from "../../support/books.ts";
+import type { TestDatabase } from "../../support/database.ts";
 import { addWallet } from "../../support/wallet_row.ts";
 import { eventually } from "./client.ts";
 import { bounded } from "./patience.ts";
@@ -77,6 +78,8 @@ function sweepsOf(
 
 /** Differences of a rig from the usual one. */
 export interface RigOptions {
+  /** Closed with the rig; default one on the shared server. */
+  readonly database?: TestDatabase;
   /** Default TRON. */
   readonly family?: RigFamily;
   /** False: the hot wallet has tokens and no coin. */
@@ -133,6 +136,7 @@ export async function openRig(options: RigOptions): Promise<Rig> {
   };
   const api: TestApi = stack.use(
     await testApi({
+      ...(options.database === undefined ? {} : { database: options.database }),
       chains: new Map([[network, chain]]),
       registry,
       addressBook: {

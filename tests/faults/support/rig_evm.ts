@@ -3,6 +3,7 @@ import { getAddress } from "viem/utils";
 import { chainIdOf } from "../../../chains/evm/chain_id.ts";
 import { createEvmChain } from "../../../chains/evm/evm_chain.ts";
 import { createEvmTransferBuilder } from "../../../chains/evm/pay/transfer_builder.ts";
+import type { SweepBy } from "../../../chains/profiles.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import type { ChainTransfer } from "./chain_transfers.ts";
 import { send } from "./client.ts";
@@ -47,7 +48,12 @@ function addressIn(topic: string): string {
   return getAddress(`0x${topic.slice(-40)}`);
 }
 
-function evmRig(network: "ETH" | "BNB", seesHead: boolean, baseFee: string): RigFamily {
+function evmRig(
+  network: "ETH" | "BNB",
+  seesHead: boolean,
+  baseFee: string,
+  sweepBy: SweepBy = "coin",
+): RigFamily {
   return {
     network,
     paths: {
@@ -62,6 +68,7 @@ function evmRig(network: "ETH" | "BNB", seesHead: boolean, baseFee: string): Rig
     seesHead,
     keepsHead: seesHead,
     expires: false,
+    sweepBy,
     baseFee,
     vanishesMs: DAY_MS,
     openChain: ({ lifetimeMs: _, ...options }) =>
@@ -72,6 +79,7 @@ function evmRig(network: "ETH" | "BNB", seesHead: boolean, baseFee: string): Rig
         callsPerSecond: 0,
         isDevelopment: true,
         feeCap: FEE_CAP,
+        sweepBy,
       }),
     createBuilder: (contracts) =>
       createEvmTransferBuilder({
@@ -79,6 +87,7 @@ function evmRig(network: "ETH" | "BNB", seesHead: boolean, baseFee: string): Rig
         chainId: chainIdOf(network, true),
         contracts,
         feeCap: FEE_CAP,
+        sweepBy,
       }),
     readTransfers,
     someAddress: () => getAddress(`0x${crypto.getRandomValues(new Uint8Array(20)).toHex()}`),
@@ -87,5 +96,7 @@ function evmRig(network: "ETH" | "BNB", seesHead: boolean, baseFee: string): Rig
 
 /** Ethereum: nonces end transactions, the scan takes over the blocks that the head view has read. */
 export const ETH_RIG: RigFamily = evmRig("ETH", true, "1");
+/** The same, where the hot wallet collects from addresses that authorise its contract. */
+export const ETH_DELEGATE_RIG: RigFamily = evmRig("ETH", true, "1", "delegate");
 /** BNB Smart Chain: blocks are final before they could be seen, tokens have 18 decimals, no base fee is burnt. */
 export const BNB_RIG: RigFamily = evmRig("BNB", false, "0");

@@ -6,7 +6,7 @@
 
 import type { AddressSource } from "../../../chains/address_source.ts";
 import type { OpenChain } from "../../../chains/family.ts";
-import type { TokenContracts } from "../../../chains/profiles.ts";
+import type { SweepBy, TokenContracts } from "../../../chains/profiles.ts";
 import type { TransferBuilder } from "../../../chains/signer.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import type { ChainTransfer } from "./chain_transfers.ts";
@@ -53,6 +53,8 @@ export interface RigFamily {
   readonly expires: boolean;
   /** Base fee of its blocks at the beginning, gwei; null: they have none. */
   readonly baseFee: string | null;
+  /** Sender of its sweeps: the address itself, with coin that it is given, or the hot wallet. */
+  readonly sweepBy: SweepBy;
   /** The least block time after which a deposit that has vanished can be in no block any more, milliseconds. */
   readonly vanishesMs: number;
   openChain(options: RigChainOptions): OpenChain;

@@ -41,6 +41,7 @@ export const TRON_RIG: RigFamily = {
   seesHead: true,
   keepsHead: false,
   expires: true,
+  sweepBy: "coin",
   baseFee: null,
   vanishesMs: 40_000,
   openChain: (options) =>
