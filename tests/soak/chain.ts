@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type ChainSoakOptions, parseOptions, parsePublicNode } from "./chain_options.ts";
+import { commandOf, parseOptions, parsePublicNode } from "./chain_options.ts";
 import { runPublicNode } from "./public_node.ts";
 import { runChainSoak } from "./run_chain_soak.ts";
 
@@ -34,10 +34,6 @@ export async function run(args: readonly string[]): Promise<number> {
   if (faults.length > SHOWN) print(`  ... and ${faults.length - SHOWN} more`);
   print(`${faults.length} faults in ${seconds()} s, seed ${options.seed}`);
   return faults.length === 0 ? 0 : 1;
-}
-
-function commandOf({ network, seed, deposits, payouts, kills }: ChainSoakOptions): string {
-  return `deno task soak chain --network ${network} --seed ${seed} --deposits ${deposits} --payouts ${payouts} --kills ${kills}`;
 }
 
 function print(text: string): void {

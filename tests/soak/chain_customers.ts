@@ -25,6 +25,8 @@ const TOGETHER_PERCENT = 4;
 const AGAIN_MS = 250;
 /** Part of the payouts that may be asked for before the same part of the deposits is paid. */
 const AHEAD = 0.05;
+/** Payouts that are under way at the same time: with more of them the last would meet no trouble any more. */
+const UNDER_WAY = 300;
 
 /**
  * Customers: each gets an address and pays to it, now and then several payments in one transaction,
@@ -37,6 +39,10 @@ export async function payIn(world: SoakWorld, progress: Progress): Promise<void>
   let next = 0;
   const customer = async () => {
     while (next < options.deposits) {
+      while (progress.paid / options.deposits > progress.asked / options.payouts + AHEAD) {
+        await delay(AGAIN_MS);
+      }
+      if (next >= options.deposits) return;
       const together = draw() * 100 < TOGETHER_PERCENT ? 1 + Math.ceil(draw() * MOST_TOGETHER) : 1;
       const first = next;
       next = Math.min(options.deposits, next + together);
@@ -65,7 +71,10 @@ export async function askForPayouts(world: SoakWorld, progress: Progress): Promi
   const system = async () => {
     for (let number = next++; number < options.payouts; number = next++) {
       // so that payouts and deposits meet the same troubles, from the first to the last
-      while (progress.asked / options.payouts > progress.paid / options.deposits + AHEAD) {
+      while (
+        progress.asked / options.payouts > progress.paid / options.deposits + AHEAD ||
+        progress.asked - world.receiver.ended > UNDER_WAY
+      ) {
         await delay(AGAIN_MS);
       }
       const referenceId = `payout-${number}`;

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 
 /** Settings of a chain soak. */
@@ -15,8 +16,12 @@ export interface ChainSoakOptions {
   readonly kills: number;
   /** Times that the chain's node is. */
   readonly chainKills: number;
+  /** Times that the program behind the chain's node is, on chains that have one. */
+  readonly anvilKills: number;
   /** Times that PostgreSQL is. */
   readonly databaseKills: number;
+  /** Times that another program uses the hot wallet's key, on chains whose senders number their transactions. */
+  readonly strangers: number;
   readonly merchants: number;
   /** Customers, and merchants' systems, that are at work at the same time. */
   readonly workers: number;
@@ -49,7 +54,11 @@ deno task soak chain --node public [options]: far behind a node with a limit per
   --payouts n         default 5000
   --kills n           of the service, default 10
   --chain-kills n     of the chain's node, default 3
-  --database-kills n  of PostgreSQL, default 2`;
+  --database-kills n  of PostgreSQL, default 2
+  --anvil-kills n     of anvil behind the node, default 3, of networks that have one
+  --strangers n       transactions of the hot key that are not ours, default 2, of the same networks
+  --block-ms n        time between two blocks, default 250
+  --workers n         customers, and merchants' systems, at the same time, default 8`;
 
 /**
  * Reads the command line of `--node public`; `null`: it asks for another kind of run.
@@ -79,6 +88,20 @@ export function parsePublicNode(args: readonly string[]): PublicNodeOptions | nu
   };
 }
 
+/** The command line that repeats a run. */
+export function commandOf(options: ChainSoakOptions): string {
+  const { network, seed, deposits, payouts, kills, chainKills, databaseKills } = options;
+  const { anvilKills, strangers, blockMs, workers } = options;
+  return [
+    `deno task soak chain --network ${network} --seed ${seed} --deposits ${deposits} --payouts ${payouts}`,
+    `--kills ${kills} --chain-kills ${chainKills} --database-kills ${databaseKills}`,
+    ...(PROFILES[network].family === "evm"
+      ? [`--anvil-kills ${anvilKills} --strangers ${strangers}`]
+      : []),
+    `--block-ms ${blockMs} --workers ${workers}`,
+  ].join(" ");
+}
+
 /**
  * Reads the command line.
  *
@@ -95,20 +118,35 @@ export function parseOptions(args: readonly string[]): ChainSoakOptions {
       "kills": { type: "string", default: "10" },
       "chain-kills": { type: "string", default: "3" },
       "database-kills": { type: "string", default: "2" },
+      "anvil-kills": { type: "string" },
+      "strangers": { type: "string" },
+      "block-ms": { type: "string", default: "250" },
+      "workers": { type: "string", default: "8" },
     },
   });
+  const network = networkOf(values.network);
+  const isNumbered = PROFILES[network].family === "evm";
+  const numbered = (name: "anvil-kills" | "strangers", usual: string) => {
+    const given = values[name];
+    if (isNumbered) return count(`--${name}`, given ?? usual);
+    if (given === undefined) return 0;
+    throw new TypeError(`Cannot use --${name} as the network has no such thing: ${network}`);
+  };
   return {
     seed: values.seed === undefined ? Date.now() % 1_000_000 : count("--seed", values.seed),
-    network: networkOf(values.network),
+    network,
     deposits: count("--deposits", values.deposits),
     payouts: count("--payouts", values.payouts),
     kills: count("--kills", values.kills),
     chainKills: count("--chain-kills", values["chain-kills"]),
     databaseKills: count("--database-kills", values["database-kills"]),
+    anvilKills: numbered("anvil-kills", "3"),
+    strangers: numbered("strangers", "2"),
     merchants: 20,
-    workers: 8,
-    blockMs: 250,
-    peaceMs: 300_000,
+    workers: count("--workers", values.workers),
+    blockMs: count("--block-ms", values["block-ms"]),
+    // what a node did not answer for while others were answered for waits ten minutes at most
+    peaceMs: 900_000,
   };
 }
 

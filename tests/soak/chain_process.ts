@@ -4,6 +4,7 @@ import { freePort } from "../../app/postgres/free_port.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { eventually, send } from "../faults/support/client.ts";
+import { endAnvils } from "../support/end_anvils.ts";
 import { START_MS } from "../support/service.ts";
 import { kindOf } from "./chain_kinds.ts";
 
@@ -31,6 +32,8 @@ export interface ChainProcess extends AsyncDisposable {
   control(path: string, body: unknown): Promise<unknown>;
   /** `kill -9`, a pause, and a start on the same folder; returns when it answers again. */
   killAndStart(pauseMs: number): Promise<void>;
+  /** `kill -9` of the program behind the node; returns when there are blocks again. */
+  killAnvil(): Promise<void>;
 }
 
 /** Starts a chain. */
@@ -78,6 +81,11 @@ export async function startChain(
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
       child = spawn();
       await eventually("the chain", info, START_MS);
+    },
+    killAnvil: async () => {
+      const { head } = await info();
+      await endAnvils(folder);
+      await eventually("blocks again", async () => (await info()).head > head, START_MS);
     },
     [Symbol.asyncDispose]: async () => {
       // in order: one that is killed leaves the program behind that carries transactions out for it

@@ -13,6 +13,8 @@ export interface SoakReceiver extends AsyncDisposable {
   readonly secrets: Map<string, string>;
   /** By event id. */
   readonly told: ReadonlyMap<string, Told>;
+  /** Payouts of which an end was told. */
+  readonly ended: number;
   /** Deliveries, repeated ones included. */
   readonly deliveries: number;
   /** Faults of deliveries, as sentences. */
@@ -25,6 +27,7 @@ export function openSoakReceiver(): SoakReceiver {
   const told = new Map<string, Told>();
   const faults: string[] = [];
   let deliveries = 0;
+  let ended = 0;
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     async (request) => {
@@ -41,6 +44,7 @@ export function openSoakReceiver(): SoakReceiver {
       if (known !== undefined && (known.body !== body || known.type !== type)) {
         faults.push(`event ${eventId} was delivered with two contents`);
       }
+      if (known === undefined && /^withdrawal\.(confirmed|failed)$/.test(type)) ended++;
       told.set(eventId, { type, body });
       deliveries++;
       return Response.json({ ok: true });
@@ -50,6 +54,9 @@ export function openSoakReceiver(): SoakReceiver {
     url: `http://127.0.0.1:${server.addr.port}`,
     secrets,
     told,
+    get ended() {
+      return ended;
+    },
     get deliveries() {
       return deliveries;
     },

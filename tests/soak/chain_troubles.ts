@@ -1,6 +1,5 @@
 import { delay } from "../../ledger/database/delay.ts";
 import { eventually } from "../faults/support/client.ts";
-import type { Progress } from "./chain_customers.ts";
 import { type Fault, kindOf, type SoakKind } from "./chain_kinds.ts";
 import { type SoakWorld, SOLID_LAG } from "./chain_world.ts";
 
@@ -9,6 +8,9 @@ const LEAP_MS = 40_000;
 const LEAPS = 3;
 /** Base fees of blocks that are drawn, gwei: more than was offered before, and more than the cap allows. */
 const FEES = ["3", "8", "20", "5000"] as const;
+
+/** Share of troubles that a calm follows. */
+const CALM = 0.5;
 
 /** Counts of what was done to the service and its node, by kind. */
 export type Done = Map<string, number>;
@@ -61,6 +63,11 @@ export async function makeTrouble(
       if (await evict()) count(done, "evicted");
     } else await send("/dev/config", { faults: [] });
     await delay(200 + draw() * 1_000);
+    // what fails all the time shows less of what becomes of it afterwards
+    if (draw() < CALM) {
+      await send("/dev/config", { faults: [] });
+      await delay(200 + draw() * 2_000);
+    }
   }
   await eventually("a calm node", () => send("/dev/config", { faults: [] }));
   if (!expires) {
@@ -86,46 +93,13 @@ export async function makeTrouble(
   }
 }
 
-/** Kills, each when a certain part of the work is done. */
-export async function kill(
-  world: SoakWorld,
-  progress: Progress,
-  signal: AbortSignal,
-  done: Done,
-): Promise<void> {
-  const { options, service, chain } = world;
-  const draw = world.draws("kills");
-  const all = options.deposits + options.payouts;
-  const due = [
-    ...momentsOf("service killed", options.kills, draw),
-    ...momentsOf("chain's node killed", options.chainKills, draw),
-    ...momentsOf("PostgreSQL killed", options.databaseKills, draw),
-  ].sort((a, b) => a.at - b.at);
-  for (const { what, at } of due) {
-    while (progress.paid + progress.asked < at * all) {
-      if (signal.aborted) return;
-      await delay(20);
-    }
-    if (what === "service killed") {
-      await service.kill9();
-      await service.start();
-    } else if (what === "PostgreSQL killed") await service.killDatabase();
-    else await chain.killAndStart(500 + draw() * 2_000);
-    count(done, what);
-  }
-}
-
-/** Shares of the work, spread evenly and then moved at random. */
-function momentsOf(what: string, times: number, draw: () => number) {
-  return Array.from({ length: times }, (_, n) => ({ what, at: (n + draw()) / times * 0.97 }));
-}
-
 function drawFault({ reads, faults }: SoakKind, draw: () => number): Fault {
   const read = reads[Math.floor(draw() * reads.length)] ?? "*";
   const kinds = faults(read, { probability: 0.05 + draw() * 0.4, isEither: draw() < 0.5 });
   return kinds[Math.floor(draw() * kinds.length)] as Fault;
 }
 
-function count(done: Done, what: string): void {
+/** Counts one more of a kind. */
+export function count(done: Done, what: string): void {
   done.set(what, (done.get(what) ?? 0) + 1);
 }

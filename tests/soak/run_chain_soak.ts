@@ -3,7 +3,10 @@ import { askForPayouts, payIn, payWhoIsMissing, type Progress } from "./chain_cu
 import type { ChainSoakOptions } from "./chain_options.ts";
 import { untilPeace } from "./chain_peace.ts";
 import { reconcileWith } from "./chain_reconcile.ts";
-import { type Done, kill, makeTrouble } from "./chain_troubles.ts";
+import { kill } from "./chain_kills.ts";
+import { laneFaults } from "./chain_audit_lane.ts";
+import { beStrangers } from "./chain_strangers.ts";
+import { type Done, makeTrouble } from "./chain_troubles.ts";
 import type { ChainTransfer } from "../faults/support/chain_transfers.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { kindOf } from "./chain_kinds.ts";
@@ -12,7 +15,7 @@ import { type SoakWorld, withWorld } from "./chain_world.ts";
 /** Pause between two reports of progress. */
 const NOTE_MS = 5_000;
 /** A run that nothing moves any more ends. */
-const STANDSTILL_MS = 300_000;
+const STANDSTILL_MS = 900_000;
 
 /** Runs a soak to its end. @param note told how it goes */
 export async function runChainSoak(
@@ -36,7 +39,7 @@ export async function runChainSoak(
     const found = await audit(world, await transfersOf(world));
     const reconciled = await reconcileWith(world);
     return {
-      faults: [...found.faults, ...reconciled],
+      faults: [...found.faults, ...await laneFaults(world), ...reconciled],
       figures: { ...found.figures, ...Object.fromEntries(done) },
     };
   });
@@ -64,15 +67,17 @@ async function work(world: SoakWorld, done: Done, note: (text: string) => void):
     }
     const troubles = [...done.values()].reduce((total, times) => total + times, 0);
     note(
-      `${progress.paid}/${deposits} paid in, ${progress.asked}/${payouts} payouts, ${troubles} troubles`,
+      `${progress.paid}/${deposits} paid in, ${progress.asked}/${payouts} payouts, ` +
+        `${world.receiver.ended} ended, ${troubles} troubles`,
     );
   }, NOTE_MS);
   try {
     const troubles = makeTrouble(world, over.signal, done);
     const kills = kill(world, progress, over.signal, done);
+    const strangers = beStrangers(world, progress, over.signal, done);
     const everybody = Promise.all([payIn(world, progress), askForPayouts(world, progress)])
       .then(() => over.abort());
-    await Promise.race([Promise.all([everybody, troubles, kills]), stood.promise]);
+    await Promise.race([Promise.all([everybody, troubles, kills, strangers]), stood.promise]);
   } finally {
     over.abort();
     clearInterval(ticker);
