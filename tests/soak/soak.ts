@@ -19,6 +19,7 @@ const SOAKS: Readonly<Record<string, () => Promise<Soak>>> = {
   chain: () => import("./chain.ts"),
   deaths: () => import("./deaths.ts"),
   failover: () => import("./failover.ts"),
+  lanes: () => import("./lanes.ts"),
   webhooks: () => import("./webhooks.ts"),
 };
 

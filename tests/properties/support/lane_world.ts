@@ -12,14 +12,15 @@ import { CurrencyHolds } from "../../../actors/treasury/waits.ts";
 import { recordBlocks } from "../../../actors/watcher/record_blocks.ts";
 import type { Signer } from "../../../chains/signer.ts";
 import type { AnySql, Sql } from "../../../ledger/database/connect.ts";
-import { amountOf } from "../../../ledger/money/amount.ts";
+import type { InFlight } from "../../../ledger/treasury/signing.ts";
+import { add, amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { moveCursor, readCursor } from "../../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../../support/books.ts";
 import { seeded } from "../../faults/support/seeded.ts";
 import { nodeOf } from "../../support/node_of.ts";
-import { CountingChain } from "./counting_chain.ts";
-import { countingSigner } from "./counting_signer.ts";
+import type { LaneChain, OpenLaneChain } from "./lane_chain.ts";
+import { paperLaneChain } from "./paper_lane_chain.ts";
 
 /** Deliberate bugs, each of which the model has to catch. */
 export type Bug =
@@ -50,7 +51,7 @@ const DEATHS = [
 ] as const;
 /** A place that no treasury passes: nothing dies there. */
 const NOWHERE = "webhook.after-send";
-const FIRST_NONCE = 3;
+const NETWORK: Network = "ETH";
 const MOST_INTENTS = 25;
 const STEPS = 100;
 /** Turns after the storm in which everything has to end. */
@@ -68,11 +69,18 @@ interface Process {
 /**
  * Lives one life in a database of its own.
  *
+ * @param open the chain; default one on paper
  * @returns its figures
  * @throws where money is paid twice, given back and paid, left behind, or the books are not the chain's
  */
-export async function liveLane(sql: Sql, seed: number, bug: Bug | null): Promise<LaneFigures> {
-  const world = await LaneWorld.open(sql, seed, bug);
+export async function liveLane(
+  sql: Sql,
+  seed: number,
+  bug: Bug | null,
+  open: OpenLaneChain = (draw) => paperLaneChain(NETWORK, draw),
+): Promise<LaneFigures> {
+  const draw = seeded(seed);
+  const world = await LaneWorld.open(sql, await open(draw), draw, bug);
   for (let n = 0; n < STEPS; n++) await world.step();
   return await world.end();
 }
@@ -82,7 +90,7 @@ class LaneWorld {
   readonly #network: Network;
   readonly #draw: () => number;
   readonly #bug: Bug | null;
-  readonly #chain: CountingChain;
+  readonly #chain: LaneChain;
   readonly #signer: Signer;
   readonly #merchants: readonly string[];
   #process: Process;
@@ -92,18 +100,18 @@ class LaneWorld {
 
   private constructor(
     sql: Sql,
-    network: Network,
+    chain: LaneChain,
     draw: () => number,
     bug: Bug | null,
     merchants: readonly string[],
   ) {
     this.#sql = sql;
-    this.#network = network;
+    this.#network = NETWORK;
     this.#draw = draw;
     this.#bug = bug;
     this.#merchants = merchants;
-    this.#chain = new CountingChain(network, FIRST_NONCE, draw);
-    const signer = countingSigner(sql, network);
+    this.#chain = chain;
+    const signer = chain.signer(sql);
     // what is never signed is never filled
     this.#signer = bug !== "fills nothing" ? signer : {
       sign: async (requests) =>
@@ -116,14 +124,18 @@ class LaneWorld {
     this.#process = this.#start();
   }
 
-  static async open(sql: Sql, seed: number, bug: Bug | null): Promise<LaneWorld> {
-    const network: Network = "ETH";
+  static async open(
+    sql: Sql,
+    chain: LaneChain,
+    draw: () => number,
+    bug: Bug | null,
+  ): Promise<LaneWorld> {
     await sql`
       INSERT INTO hub.wallet (network, wallet_id, hot_wallet, fingerprint)
-      VALUES (${network}, 'wal_test', 'hot-wallet', ${"0".repeat(64)})`;
+      VALUES (${NETWORK}, 'wal_test', ${chain.port.hotWallet}, ${"0".repeat(64)})`;
     const merchants = [];
     for (let n = 0; n < 3; n++) merchants.push(await addMerchant(sql));
-    const world = new LaneWorld(sql, network, seeded(seed), bug, merchants);
+    const world = new LaneWorld(sql, chain, draw, bug, merchants);
     await world.#scan(false);
     return world;
   }
@@ -136,10 +148,10 @@ class LaneWorld {
     else if (drawn < 0.24) await this.#giveUp();
     else if (drawn < 0.27) await this.#suspend(this.#pick(this.#merchants) ?? null);
     else if (drawn < 0.29) await this.#suspend(null);
-    else if (drawn < 0.32) chain.evict();
-    else if (drawn < 0.36) chain.jump(this.#pick([5, 10, 40, 120]) ?? 10);
-    else if (drawn < 0.4) chain.reorganise();
-    else if (drawn < 0.58) chain.mine();
+    else if (drawn < 0.32) await chain.evict();
+    else if (drawn < 0.36) await chain.jump(this.#pick([5, 10, 40, 120]) ?? 10);
+    else if (drawn < 0.4) await chain.reorganise();
+    else if (drawn < 0.58) await chain.mine();
     else if (drawn < 0.66) await this.#scan(true);
     else if (drawn < 0.71) await this.#look();
     else await this.#turn(true);
@@ -148,13 +160,13 @@ class LaneWorld {
   /** The storm is over: everything has to end, and to agree. */
   async end(): Promise<LaneFigures> {
     const chain = this.#chain;
-    chain.isCalm = true;
-    chain.jump(10);
+    chain.calm();
+    await chain.jump(10);
     await this.#suspend(null);
     for (let n = 0; n < CALM_TURNS; n++) {
       await this.#look();
       await this.#turn(false);
-      chain.mine();
+      await chain.mine();
       await this.#scan(false);
       if (n > 10 && await this.#isOver()) break;
     }
@@ -171,11 +183,12 @@ class LaneWorld {
     if (this.#intents === MOST_INTENTS) return;
     const number = ++this.#intents;
     const id = `out_${this.#network}_${String(number).padStart(3, "0")}`;
-    const isSweep = this.#draw() < 0.4;
+    const { hotWallet } = this.#chain.port;
+    const isSweep = this.#chain.shares && this.#draw() < 0.4;
     const reverts = this.#draw() < 0.1;
-    const to = isSweep ? "hot-wallet" : `customer-${number}`;
-    const from = isSweep ? `address-${number}` : "hot-wallet";
-    this.#chain.intended.set(id, { from, to, amount: amountOf(String(number)), reverts });
+    const to = isSweep ? hotWallet : this.#chain.receiver(number);
+    const from = isSweep ? `address-${number}` : hotWallet;
+    this.#chain.intend(id, { from, to, amount: amountOf(String(number)), reverts });
     await this.#sql`
       INSERT INTO book.outgoing
         (id, merchant_id, kind, payment_id, network, currency, amount, wallet, fee_payer, destination, status, created_at, updated_at)
@@ -218,9 +231,9 @@ class LaneWorld {
     const { port } = this.#chain;
     for (;;) {
       const cursor = await readCursor(this.#sql, this.#network, "solid");
-      const height = (cursor?.height ?? 0) + 1;
-      if (height > this.#chain.solidHeight) break;
-      const block = this.#chain.block(height);
+      const height = cursor === null ? this.#chain.firstHeight : cursor.height + 1;
+      if (height > await this.#chain.solidHeight()) break;
+      const block = await this.#chain.block(height);
       if (cursor !== null) await recordBlocks(this.#sql, port, [block], "solid");
       const place = {
         ...block,
@@ -240,7 +253,7 @@ class LaneWorld {
 
   /** The watcher looks at blocks that may still vanish. */
   async #look(): Promise<void> {
-    const { seen } = this.#chain;
+    const seen = await this.#chain.seen();
     await this.#sql`
       UPDATE book.attempt a SET seen_height = f.height FROM (
         SELECT b.outgoing_id, b.number, s.height FROM book.attempt b
@@ -265,16 +278,16 @@ class LaneWorld {
       send: async (transactions) => {
         // a process that is killed sends nothing in the blocks that end its calls
         if (process.isDead) throw new Death();
-        await this.#send(transactions.map(({ bytes }) => bytes));
+        await this.#send(transactions);
       },
     });
     process.lanes = lanes;
     return process as Process;
   }
 
-  async #send(transactions: readonly string[]): Promise<void> {
-    for (const bytes of transactions) {
-      await this.#chain.port.broadcast({ txid: "", bytes, expiresAt: null });
+  async #send(transactions: readonly Pick<InFlight, "txid" | "bytes">[]): Promise<void> {
+    for (const { txid, bytes } of transactions) {
+      await this.#chain.port.broadcast({ txid, bytes, expiresAt: null });
       crashPoint("treasury.after-broadcast");
     }
   }
@@ -310,7 +323,7 @@ class LaneWorld {
           leftAlone,
           process.lanes,
         );
-        await this.#send(transactions.map(({ bytes }) => bytes));
+        await this.#send(transactions);
       }
     } catch (error) {
       if (!process.isDead) throw error;
@@ -335,7 +348,7 @@ class LaneWorld {
         tx`
         DELETE FROM book.lane_nonce n WHERE n.network = ${network} AND n.used_by IS NULL AND n.nonce > coalesce(
           (SELECT max(a.nonce) FROM book.attempt a WHERE a.network = ${network}), ${
-          FIRST_NONCE - 1
+          this.#chain.firstNonce - 1
         })`);
     }
   }
@@ -358,8 +371,8 @@ class LaneWorld {
   /** The rules that hold at every moment. */
   async #check(): Promise<void> {
     const paid = new Map<string, number>();
-    for (const one of this.#chain.solid.filter((one) => !this.#chain.fails(one))) {
-      for (const id of one.pays) paid.set(id, (paid.get(id) ?? 0) + 1);
+    for (const { moved } of await this.#chain.landed()) {
+      for (const id of moved) paid.set(id, (paid.get(id) ?? 0) + 1);
     }
     const rows = await this.#sql<{ id: string; status: string; nonces: number }[]>`
       SELECT o.id, o.status, (
@@ -387,21 +400,22 @@ class LaneWorld {
     }
     const used = await this.#sql<{ nonce: number; txid: string }[]>`
       SELECT nonce::int, used_by AS txid FROM book.lane_nonce WHERE network = ${network} ORDER BY nonce`;
-    const shown = this.#chain.solid.map(({ nonce, txid }) => ({ nonce, txid }));
+    const landed = await this.#chain.landed();
+    const shown = landed.map(({ nonce, txid }) => ({ nonce, txid }));
     const books = JSON.stringify([...used]);
     if (books !== JSON.stringify(shown)) {
       throw new Error(`the books are not the chain's: ${books} and ${JSON.stringify(shown)}`);
     }
     const [sums] = await this.#sql<
-      { fees: number; superseded: number; cancelled: number; paid: number }[]
+      { fees: string; superseded: number; cancelled: number; paid: number }[]
     >`
-      SELECT coalesce(sum(fee), 0)::float8 AS fees,
+      SELECT trim_scale(coalesce(sum(fee), 0))::text AS fees,
         count(DISTINCT txid) FILTER (WHERE outcome = 'superseded')::int AS superseded,
         count(DISTINCT txid) FILTER (WHERE outcome = 'cancelled')::int AS cancelled,
         count(*) FILTER (WHERE outcome = 'paid')::int AS paid
       FROM book.attempt WHERE network = ${network}`;
-    const cost = this.#chain.solid.reduce((sum, { price }) => sum + price, 0);
-    if (sums === undefined || Math.abs(sums.fees - cost) > 1e-9) {
+    const cost = formatAmount(landed.reduce((sum, { fee }) => add(sum, fee), ZERO));
+    if (sums === undefined || sums.fees !== cost) {
       throw new Error(`fees of ${cost} are ${sums?.fees} in the books`);
     }
     const { superseded, cancelled, paid } = sums;
@@ -409,7 +423,7 @@ class LaneWorld {
   }
 }
 
-function laneOf({ port }: CountingChain) {
+function laneOf({ port }: LaneChain) {
   const { life } = port.capabilities;
   if (life.kind !== "nonce") throw new Error("Cannot find a lane as the chain counts no nonces");
   return life.lane;
