@@ -15,6 +15,7 @@ import { JournalContext, type JournalOptions } from "./context.ts";
 import { within } from "../runtime/within.ts";
 import { openBatch } from "./open_batch.ts";
 import { QueuedCommand, type Taken } from "./queue.ts";
+import { ShortCounts } from "./short_counts.ts";
 
 /** Pause between two checks of deadlines, and of paused merchants while nothing else waits. */
 const TICK_MS = 50;
@@ -40,6 +41,7 @@ interface JournalFigures {
 }
 
 export class Journal implements Merchants {
+  readonly refusedShort = new ShortCounts();
   readonly #context: JournalContext;
   readonly #processor: BatchProcessor;
   readonly #waiting = new Set<QueuedCommand>();
@@ -93,6 +95,7 @@ export class Journal implements Merchants {
       const deadline = this.#context.monotonic() + timeoutMs;
       const queued = new QueuedCommand(command, deadline, (outcome) => {
         this.#waiting.delete(queued);
+        this.refusedShort.note(command, outcome);
         // the answer's type follows from the command's: decide() switches on the same tag
         this.#answer(() => resolve(outcome as AskOutcome<Answers[C["type"]], Refusal>));
       });

@@ -63,6 +63,12 @@ export const METRICS = {
     "Moves of deposits, withdrawals and settlements that this node has committed, by the status reached",
     "Failed payouts: the log line `payout.failed` names each",
   ],
+  engine_payouts_refused_short_total: [
+    "counter",
+    ["network", "currency"],
+    "Withdrawals and settlements that were answered 503 as the hot wallet has less free; nothing of them is kept",
+    "Fill the hot wallet: " + TREASURY,
+  ],
   engine_payouts: [
     "gauge",
     ["network", "state"],
@@ -110,7 +116,7 @@ export const METRICS = {
     "gauge",
     ["network"],
     "Deposit addresses that nothing is signed for as their nonces are not those of the books",
-    "`deno task admin treasury adopt`",
+    "`deno task admin treasury adopt <network> <txid>`",
   ],
   engine_treasury_fee_capped: [
     "gauge",
@@ -328,7 +334,7 @@ export const METRICS = {
     ["result"],
     "Attempts to deliver a callback: `delivered`, `retry` (tried again), `failed` (no try is left), " +
     "`released` (given back untried)",
-    "`failed` of one merchant: `deno task admin callbacks`",
+    "`failed` of one merchant: `deno task admin callbacks status <merchant>`",
   ],
   engine_callbacks_in_flight: ["gauge", [], "Deliveries under way", NONE],
   engine_callbacks_unmarked: ["gauge", [], "Deliveries that are not written down yet", NONE],
@@ -349,7 +355,7 @@ export const METRICS = {
     "gauge",
     [],
     "Endpoints that did not answer and are only probed",
-    "Tell the merchants: `deno task admin callbacks`",
+    "Tell the merchants that `deno task admin callbacks list` names",
   ],
   engine_callbacks_lost_marks_total: [
     "counter",
@@ -598,7 +604,7 @@ export const METRICS = {
     "gauge",
     ["network"],
     "Transactions that nodes call the hot wallet's, unknown to the books, and whose signature no node has shown",
-    "`deno task admin treasury adopt` and `not-ours`; payouts go on",
+    "`deno task admin treasury adopt <network> <txid>` and `not-ours`; payouts go on",
   ],
   engine_reconcile_differences: [
     "gauge",

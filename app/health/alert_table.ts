@@ -347,14 +347,14 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "ticket",
     "5m",
     "The hot wallet cannot be looked at",
-    "New payouts may be refused",
+    "New payouts are accepted unseen, and wait where it is short",
     "the-hot-wallet-is-low",
   ],
   wallet_low: [
     "page",
     "0s",
     "The hot wallet is low",
-    "Payouts will wait or wait already",
+    "Of a token: withdrawals above what it has free are refused; of the coin: payouts wait",
     "the-hot-wallet-is-low",
   ],
   fee_fixed: [
@@ -547,12 +547,20 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "It is sent again until it is, or expires",
     "payouts-wait",
   ],
+  PayoutsRefused: [
+    "increase(engine_payouts_refused_short_total[15m]) > 0",
+    "ticket",
+    "0s",
+    "Withdrawals are refused as the hot wallet is short",
+    "Merchants are answered 503 for what is more than it has free; nothing of them waits",
+    "the-hot-wallet-is-low",
+  ],
   WalletOverdrawn: [
     "engine_treasury_free < 0",
     "page",
     "1m",
     "The hot wallet has less than it owes",
-    "Payouts wait for funds",
+    "Payouts wait for funds, new ones are refused",
     "the-hot-wallet-is-low",
   ],
   ChainBlind: [

@@ -17,7 +17,11 @@ export function registerWorkMetrics(
   registry: Registry,
   engine:
     & Pick<Engine, "figures" | "busyFor" | "periodic" | "timeFigures" | "networks" | "currencies">
-    & { readonly merchants: Pick<Engine["merchants"], "busyMs"> }
+    & {
+      readonly merchants: Pick<Engine["merchants"], "busyMs"> & {
+        readonly refusedShort: Pick<Engine["merchants"]["refusedShort"], "all">;
+      };
+    }
     & { readonly paymentMoves: Pick<Engine["paymentMoves"], "all"> },
 ): void {
   registerFigures(
@@ -36,6 +40,18 @@ export function registerWorkMetrics(
       ),
     ],
     { engine_payments_total: (count) => count },
+  );
+  registerFigures(
+    registry,
+    () => [
+      ...engine.networks.flatMap((network) =>
+        engine.currencies(network).map((currency) => [[network, currency], 0] as const)
+      ),
+      ...engine.merchants.refusedShort.all.map(({ network, currency, count }) =>
+        [[network, currency], count] as const
+      ),
+    ],
+    { engine_payouts_refused_short_total: (count) => count },
   );
   registerSingle(registry, {
     engine_journal_batches_total: () => engine.figures.journal.batches,

@@ -12,6 +12,8 @@ const PAGES = [
   "docs/operations.md",
   "docs/incidents.md",
   "docs/operations-reference.md",
+  "docs/metrics.md",
+  "docs/alerts.yml",
   "docs/wallet.md",
   "SECURITY.md",
   "README.md",

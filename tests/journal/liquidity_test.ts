@@ -44,6 +44,7 @@ test("simultaneous withdrawals of several merchants are reserved no more than th
   board.end("TRX", new Map([["USDT", amount("75")]]));
   assertEquals(await ask(12), 7);
   assertEquals(await ask(3), 0);
+  assertEquals(journal.refusedShort.all, [{ network: "TRX", currency: "USDT", count: 8 }]);
   const [row] = await sql`SELECT count(*)::int AS n FROM book.outgoing`;
   assertEquals(row?.n, 10);
   assertEquals(await booksFaults(sql), []);

@@ -44,10 +44,13 @@ Deno.test("metrics count batches given up, messages quarantined and merchants pa
     busyFor: () => [],
     periodic: [],
     timeFigures: { brokenTimers: 0, boundedTimes: 0 },
-    merchants: { busyMs: 0 },
+    merchants: {
+      busyMs: 0,
+      refusedShort: { all: [{ network: "TRX", currency: "USDT", count: 3 }] as const },
+    },
     paymentMoves: { all: [] },
-    networks: [],
-    currencies: () => [],
+    networks: ["TRX"] as const,
+    currencies: () => ["USDT", "USDC"] as const,
   };
   registerWorkMetrics(registry, engine);
   for (let look = 0; look < 2; look++) {
@@ -60,5 +63,10 @@ Deno.test("metrics count batches given up, messages quarantined and merchants pa
         "engine_journal_quarantined_messages_total 4",
       ],
     );
+    // zero from the start, or the first refusal would be no increase
+    assertEquals(lines.filter((line) => line.startsWith("engine_payouts_refused_short_total{")), [
+      'engine_payouts_refused_short_total{network="TRX",currency="USDT"} 3',
+      'engine_payouts_refused_short_total{network="TRX",currency="USDC"} 0',
+    ]);
   }
 });
