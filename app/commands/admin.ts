@@ -75,9 +75,11 @@ async function accessOf(env: Env): Promise<Access> {
   const baseUrl = publicUrl || credentials?.baseUrl;
   const apiKey = key || credentials?.admin.apiKey;
   if (baseUrl && apiKey) return { baseUrl, apiKey };
+  const lacking = [...(apiKey ? [] : ["ADMIN_API_KEY"]), ...(baseUrl ? [] : ["PUBLIC_URL"])];
   throw new Refused(
-    "Cannot speak to the service as ADMIN_API_KEY and PUBLIC_URL are not set, and no " +
-      `development credentials are in ${dataDir || "./.data"}`,
+    `Cannot speak to the service as ${lacking.join(" and ")} ${
+      lacking.length > 1 ? "are" : "is"
+    } not set, and no development credentials are in ${dataDir || "./.data"}`,
   );
 }
 

@@ -185,14 +185,15 @@ async function changePassphrase(
 ): Promise<string> {
   const file = need(env, "WALLET_FILE");
   try {
+    const passphraseFile = need(env, "WALLET_PASSPHRASE_FILE");
     const { walletId } = await reencryptWallet({
       file,
-      passphrase: await readPassphraseFile(need(env, "WALLET_PASSPHRASE_FILE")),
+      passphrase: await readPassphraseFile(passphraseFile),
       newFile,
       newPassphrase: await readPassphraseFile(newPassphraseFile),
     });
     return `Wallet ${walletId} is in ${newFile}. Set WALLET_FILE and WALLET_PASSPHRASE_FILE of the signer, ` +
-      `restart it, and then remove ${file}.`;
+      `restart it, and then remove both old files: ${file} and ${passphraseFile}.`;
   } catch (error) {
     if (error instanceof WalletFault) throw error;
     throw new Refused(error instanceof Error ? error.message : String(error));

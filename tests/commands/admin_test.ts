@@ -163,6 +163,22 @@ test("the list of holds does not say that payouts are signed, as it does not ask
   );
 });
 
+test("a command that cannot speak to the service names what is missing, and nothing that is there", async () => {
+  const folder = await Deno.makeTempDir();
+  const said = async (env: Record<string, string>) =>
+    (await run(["failover"], { DATA_DIR: folder, ...env })).text.split(",")[0];
+  try {
+    const access = { PUBLIC_URL: "http://127.0.0.1:9", ADMIN_API_KEY: "sk" };
+    const { PUBLIC_URL, ADMIN_API_KEY } = access;
+    const cannot = "Cannot speak to the service as";
+    assertEquals(await said({ PUBLIC_URL }), `${cannot} ADMIN_API_KEY is not set`);
+    assertEquals(await said({ ADMIN_API_KEY }), `${cannot} PUBLIC_URL is not set`);
+    assertEquals(await said({}), `${cannot} ADMIN_API_KEY and PUBLIC_URL are not set`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 test("a word alone shows its list, with the options of that", async () => {
   await using api = await testApi();
   const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };

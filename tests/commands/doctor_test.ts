@@ -528,6 +528,13 @@ Deno.test("choices that are allowed are left to a person, and what cannot be che
   assertEquals(stateOf(set({ ...ethereum, ETH_USDT_CONTRACT: usdt }), "contracts"), "ok");
   const cold = set({ ...ethereum, ETH_COLD_ADDRESS: usdt });
   assert(judge(cold).some(({ text }) => text.includes("is the contract of USDT")));
+  const rehearsed = judge(set({
+    ENVIRONMENT: "staging",
+    REHEARSAL: "on",
+    TRX_SHASTA_NODE_URLS: "http://127.0.0.1:8790",
+    TRX_SHASTA_USDT_CONTRACT: USDT,
+  })).find(({ point }) => point === "contracts");
+  assertEquals([rehearsed?.state, rehearsed?.mend], ["by hand", null], "it has no issuer's");
   assertEquals(stateOf(node({ genesis: seen(null) }), "nodes"), "by hand");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "users"), "unknown");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "caps"), "unknown");

@@ -39,6 +39,19 @@ async function blocks(): Promise<readonly Block[]> {
   });
 }
 
+/** The line that the page gives for a second terminal, and the name of the file that it writes. */
+async function secondTerminal(): Promise<string> {
+  const page = await Deno.readTextFile(`${ROOT}/docs/operations.md`);
+  const [, line] = /`(\(umask 077; declare -p [^`]+ > "\$R\/shell")`/.exec(page) ?? [];
+  assert(line !== undefined, "the page has a line for a second terminal");
+  return line;
+}
+
+/** A text as one word of a shell. */
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 /** True where the lines are those that the page shows: `...` is any text in a line, any lines where it is alone. */
 function isShown(shown: readonly string[], printed: string): boolean {
   const pattern = shown.map((line) =>
@@ -108,11 +121,12 @@ test(
           { mode: 0o755 },
         );
         const found = await blocks();
-        assertEquals(found.length, 16);
+        assertEquals(found.length, 17);
+        const end = found.at(-1)?.command ?? "";
         const script = [
           "set -eo pipefail",
           `trap 'code=$?; set +e; [ $code = 0 ] || tail -n 20 "$R"/*.log; ${'for one in service signer chain; do [ ! -f "$R/$one.pid" ] || '}kill "$(cat "$R/$one.pid")"; done; wait; exit $code' EXIT`,
-          ...found.flatMap(({ command }) => [
+          ...found.slice(0, -1).flatMap(({ command }) => [
             // doctor ends with 1, as a rehearsal has no TLS
             command.replace(
               "as_service deno task admin doctor",
@@ -120,6 +134,12 @@ test(
             ),
             `echo '${MARKER}'`,
           ]),
+          // each file has the number of a group, whose death is that of all that the task runs
+          'for one in service signer chain; do kill -0 -- "-$(cat "$R/$one.pid")"; done',
+          await secondTerminal(),
+          `env -i HOME="$HOME" PATH="$PATH" R="$R" DENO_NO_UPDATE_CHECK=1 bash -eo pipefail -c '. "$R/shell"; eval "$0"' ${
+            shellQuoted(`admin callbacks status "$MERCHANT"\n${end}`)
+          }`,
           "trap - EXIT",
         ].join("\n");
         const { HOME = folder, PATH = "" } = Deno.env.toObject();
@@ -160,6 +180,9 @@ test(
           "what is printed stands there",
         );
         assertEquals(printed.match(/"status": "CONFIRMED"/g)?.length, 3, printed);
+        assertEquals(printed.match(/"status": "COMPLETED"/g)?.length, 1, printed);
+        // the first administrator opens neither the address nor the settlement
+        assertEquals(printed.match(/Another administrator has to decide/g)?.length, 2, printed);
         assertMatch(printed, /^No difference/m);
         for (
           const line of [
