@@ -36,6 +36,8 @@ export interface OpenOptions {
   readonly receiptTypes?: readonly number[];
   /** True for a development chain: its blocks may come at any time, and it has a number of its own. */
   readonly isDevelopment: boolean;
+  /** True for a development chain that is treated as the network itself, but for its number; default false. */
+  readonly isRehearsal?: boolean;
   /** Terms of transactions that are made; absent where the chain is only read. */
   readonly making?: {
     /** The most that one may cost, in coin. */
@@ -60,6 +62,8 @@ export interface SignerNetwork {
   readonly feeCap: Amount;
   /** True for a development chain, whose blocks may come at any time. */
   readonly isDevelopment: boolean;
+  /** See {@linkcode OpenOptions.isRehearsal}. */
+  readonly isRehearsal?: boolean;
   /** The way of sweeping that is signed for; absent: the one that its chain has always. */
   readonly sweepBy?: SweepBy | undefined;
 }
@@ -132,6 +136,17 @@ export interface Family {
    * @throws {ChainUnavailable} when it does not answer
    */
   identityOf(node: SingleNode, signal: AbortSignal): Promise<string | null>;
+  /**
+   * True where a node is of a chain by the number that its transactions are signed for; absent: they carry none.
+   *
+   * @param network a development chain of it, where it is one or is rehearsed on
+   * @throws {ChainUnavailable} when it does not answer
+   */
+  isOf?(
+    node: SingleNode,
+    network: { readonly network: Network; readonly isDevelopment: boolean },
+    signal: AbortSignal,
+  ): Promise<boolean>;
   readonly development: Development;
   /**
    * Looks at a node of the real network, for an operator; absent: there is no such look yet.

@@ -225,7 +225,7 @@ export const GENERAL = z.object({
     "quiet hour of the day (UTC) at which everything is compared",
   ),
   REHEARSAL: oneOf("on", "off").default("off").describe(
-    "on: in staging the nodes of a test network may be a development chain (docs/operations.md, Rehearse); refused elsewhere",
+    "on: in staging test networks are served by development chains (docs/operations.md, Rehearse), TRX_SHASTA also by its own nodes; refused elsewhere",
   ),
   ...DEV_CHAIN,
 });
@@ -252,6 +252,9 @@ export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer
       : refuseSettings(network, given, faults)
   );
   faults.push(...(reader === "signer" ? signerFaults(given) : crossFaults(given)));
+  if (given.REHEARSAL === "on" && given.ENVIRONMENT !== "staging") {
+    faults.push(`REHEARSAL is for staging alone, not for ${given.ENVIRONMENT ?? "development"}`);
+  }
   faults.push(...traceFaults(given, reader));
   faults.push(...SERVED_NETWORKS.flatMap((network) => familyFaults(given, network)));
   if (general === null || !networks.every((network) => network !== null) || faults.length > 0) {
@@ -297,9 +300,6 @@ function crossFaults(given: Given): string[] {
   const live = environment === "staging" || environment === "production";
   if (given.OPS_HOST && !given.OPS_PORT && !live) {
     faults.push("OPS_PORT is missing although OPS_HOST is set");
-  }
-  if (given.REHEARSAL === "on" && environment !== "staging") {
-    faults.push(`REHEARSAL is for staging alone, not for ${environment}`);
   }
   faults.push(...SERVED_NETWORKS.flatMap((network) => treasuryFaults(given, network, live)));
   if (!live) return faults;

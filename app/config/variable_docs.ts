@@ -77,7 +77,7 @@ const OF_SIGNER =
   /^(WALLET_PASSPHRASE_FILE|SIGNER_(STATE_DIR|SOCKET_GROUP|DATABASE_URL)|.*_SIGNER_PER_\w+)$/;
 /** Variables that both read; those of files differ in their value, all others have to be the same. */
 const OF_BOTH =
-  /^(ENVIRONMENT|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS|.*_FEE_CAP|.*_SWEEP_BY)$/;
+  /^(ENVIRONMENT|REHEARSAL|LOG_LEVEL|WALLET_FILE|SIGNER_SOCKET|.*_(USDT|USDC)_CONTRACT|.*_COLD_ADDRESS|.*_FEE_CAP|.*_SWEEP_BY)$/;
 
 function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
   return Object.entries(shape).map(([key, schema]) => {

@@ -136,6 +136,7 @@ async function openNetwork(
       callsPerSecond: settings.callsPerSecond ?? undefined,
       receiptTypes: settings.receiptTypes,
       isDevelopment,
+      isRehearsal,
       making: { feeCap, sweepBy, sweepsAtOnce: settings.sweeps.batch },
     });
     // a development chain behind a proxy looks like any other node, but for its first block
@@ -151,7 +152,7 @@ async function openNetwork(
       chain,
       nodes: open.nodes,
       dev,
-      signerNetwork: { network, contracts, feeCap, isDevelopment, sweepBy },
+      signerNetwork: { network, contracts, feeCap, isDevelopment, isRehearsal, sweepBy },
       stop: own?.stop ?? null,
     };
   } catch (error) {

@@ -87,7 +87,7 @@ async function secondNode(
   if (known === undefined) {
     throw new Error(`Cannot ask a second node as the network is not open: ${network}`);
   }
-  const { contracts, isDevelopment } = known;
+  const { contracts, isDevelopment, isRehearsal = false } = known;
   const chain = await familyOf(network).open({
     network,
     nodeUrls: [url],
@@ -95,6 +95,7 @@ async function secondNode(
     deposits: { address },
     hotWallet,
     isDevelopment,
+    isRehearsal,
   });
   return { name: labelOf(new URL(url)), chain };
 }

@@ -16,6 +16,7 @@ import { PROFILES, type SweepBy, type TokenContracts } from "../profiles.ts";
 import { addressOfEvent, eventAddress, evmAddress } from "./address.ts";
 import { chainIdOf } from "./chain_id.ts";
 import { estimateFee, type Parts, tokenOf } from "./estimate_transaction.ts";
+import { WrongChainNode } from "../nodes/node_failures.ts";
 import { evmLane, type LaneBounds } from "./lane.ts";
 import { paymentLink } from "./payment_link.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
@@ -76,6 +77,8 @@ export interface EvmChainOptions {
   readonly receiptTypes?: readonly number[];
   /** True for a development chain: it has a number of its own, and its blocks may come at any time. */
   readonly isDevelopment?: boolean;
+  /** True for one that is treated as the real chain, but for its number. */
+  readonly isRehearsal?: boolean;
   /** The most that one transaction may cost, in coin; absent where the chain is only read. */
   readonly feeCap?: Amount;
   /**
@@ -151,6 +154,21 @@ export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promi
   return (await rpc.ask(nodeOf(node), headCall(0), headOrNothingSchema, signal))?.hash ?? null;
 }
 
+/** True where one node is of the chain with this number. @throws {ChainUnavailable} when it does not answer */
+export async function hasChainId(
+  node: SingleNode,
+  chainId: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await requireChainId(nodeOf(node), chainId, signal);
+    return true;
+  } catch (error) {
+    if (error instanceof WrongChainNode) return false;
+    throw error;
+  }
+}
+
 /** Bounds of the network's lanes. */
 function laneBounds(network: Network, blockMs: number, isDevelopment: boolean): LaneBounds {
   const bounds = LANES[PROFILES[network].coin.symbol];
@@ -168,12 +186,13 @@ function laneBounds(network: Network, blockMs: number, isDevelopment: boolean): 
  * @throws {RangeError} when an address is malformed
  */
 export function createEvmChain(options: EvmChainOptions): EvmChain {
-  const { network, hotWallet, deposits, isDevelopment = false, sweepBy = "coin" } = options;
+  const { network, hotWallet, deposits, sweepBy = "coin" } = options;
+  const { isDevelopment = false, isRehearsal = false } = options;
   const { pace } = PROFILES[network];
   const entries = contractEntries(options.contracts);
   const contracts = new Map(entries);
   const finals = new FinalBlocks();
-  const chainId = chainIdOf(network, isDevelopment);
+  const chainId = chainIdOf(network, isDevelopment || isRehearsal);
   const pool = poolOf(options, chainId, finals);
   const blockMs = options.blockMs ?? pace.blockMs;
   const delegate = sweepBy === "delegate" ? delegateOf(hotWallet) : null;

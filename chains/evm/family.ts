@@ -19,14 +19,18 @@ export const EVM: Family = {
     const { createEvmChain } = await import("./evm_chain.ts");
     return createEvmChain({ ...options, ...making });
   },
-  async builder({ isDevelopment, ...options }) {
+  async builder({ isDevelopment, isRehearsal = false, ...options }) {
     const { createEvmTransferBuilder } = await import("./pay/transfer_builder.ts");
-    const chainId = chainIdOf(options.network, isDevelopment);
+    const chainId = chainIdOf(options.network, isDevelopment || isRehearsal);
     return createEvmTransferBuilder({ ...options, chainId });
   },
   async identityOf(node, signal) {
     const { firstBlockOf } = await import("./evm_chain.ts");
     return await firstBlockOf(node, signal);
+  },
+  async isOf(node, { network, isDevelopment }, signal) {
+    const { hasChainId } = await import("./evm_chain.ts");
+    return await hasChainId(node, chainIdOf(network, isDevelopment), signal);
   },
   async inspect(node, network, signal) {
     const { nodeOf } = await import("./evm_chain.ts");

@@ -89,6 +89,7 @@ const NODE = {
   isEncrypted: true,
   isThisMachine: false,
   genesis: seen(MAIN),
+  isNumbered: seen(true),
 } as const;
 const keyOf = (id: string, administrator: string, ...permissions: string[]) => ({
   id,
@@ -381,6 +382,13 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     "take it out of TRX_NODE_URLS",
   ],
   [node({ genesis: seen("0".repeat(64)) }), "nodes", "of another chain than TRX", "TRX_NODE_URLS"],
+  [
+    node({ isNumbered: seen(false) }),
+    "nodes",
+    "of another chain than TRX (by its",
+    "TRX_NODE_URLS",
+  ],
+  [node({ isNumbered: unseen("silent") }), "nodes", "silent", "take it out of TRX_NODE_URLS"],
   [
     database({ genesis: seen(new Map([["TRX" as const, "1".repeat(64)]])) }),
     "nodes",

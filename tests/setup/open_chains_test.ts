@@ -3,9 +3,11 @@ import { startDevChain } from "../../devchain/start.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { loadConfig } from "../../app/config/config.ts";
+import { seeNodes } from "../../app/commands/doctor/see_nodes.ts";
 import { openChains, UnusableChain } from "../../app/open/open_chains.ts";
 import { storeNodes } from "../../app/open/store_nodes.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
+import { developmentOf } from "../../chains/families.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import { storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
 import { testDatabase } from "../support/database.ts";
@@ -271,3 +273,44 @@ test("a network whose nodes are silent does not hold up the start of the others"
     await Deno.remove(dataDir, { recursive: true });
   }
 });
+testNeeding({ net: true, read: true, write: true, run: true, env: true })(
+  "a rehearsal takes a development chain of Ethereum by its own number, and doctor says what the service finds",
+  async () => {
+    const dataDir = await Deno.makeTempDir();
+    const development = developmentOf("SEP");
+    assert(development !== null && development !== undefined);
+    const chain = await development.start({
+      network: "SEP",
+      port: 0,
+      dataDir,
+      blockMs: 0,
+      solidLag: 3,
+    });
+    const wallet = await createWallet({
+      file: `${dataDir}/wallet.json`,
+      passphrase: crypto.randomUUID(),
+      passphraseIsRandom: true,
+      networks: ["SEP"],
+    });
+    const only = {
+      SEP_NODE_URLS: chain.url,
+      SEP_USDT_CONTRACT: chain.usdt,
+      SEP_USDC_CONTRACT: chain.usdc ?? "",
+    };
+    const numbered = async (config: ReturnType<typeof staging>) =>
+      (await seeNodes(config)).map(({ isNumbered }) => isNumbered);
+    try {
+      const rehearsal = staging("", { ...only, REHEARSAL: "on" });
+      const chains = await openChains(rehearsal, wallet);
+      assert((await chains.chains.get("SEP")?.solid()) !== undefined);
+      assertEquals(chains.signerNetworks.map(({ isRehearsal }) => isRehearsal), [true]);
+      assertEquals(chains.devNodes.size, 0);
+      await chains.close();
+      assertEquals(await numbered(rehearsal), [{ ok: true, value: true }]);
+      assertEquals(await numbered(staging("", only)), [{ ok: true, value: false }]);
+    } finally {
+      await chain.stop();
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  },
+);

@@ -8,6 +8,7 @@ import {
 import { settingsOf } from "../../app/commands/signer/settings_of.ts";
 import { loadConfig } from "../../app/config/config.ts";
 import { SERVED_NETWORKS } from "../../chains/families.ts";
+import { PROFILES } from "../../chains/profiles.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
@@ -53,7 +54,7 @@ test("a signer's process takes the settings of every network that can be served"
     const caps = SERVED_NETWORKS.flatMap((network) =>
       ["PER_TRANSACTION", "PER_DAY"].map((cap) => [`${network}_SIGNER_${cap}`, "USDT:1,USDC:1"])
     );
-    const loaded = loadConfig({
+    const variables = {
       ENVIRONMENT: "production",
       WALLET_FILE: file,
       WALLET_PASSPHRASE_FILE: passphraseFile,
@@ -62,12 +63,24 @@ test("a signer's process takes the settings of every network that can be served"
       SIGNER_DATABASE_URL: "postgres://signer:s@127.0.0.1:1/engine",
       ETH_SWEEP_BY: "delegate",
       ...Object.fromEntries(caps),
-    }, "signer");
+    };
+    const loaded = loadConfig(variables, "signer");
     assert(loaded.ok, loaded.ok ? "" : loaded.faults.join("\n"));
     const settings = await settingsOf(loaded.config);
     assertEquals(settings.networks.map(({ network }) => network), SERVED_NETWORKS);
     assertEquals(settings.networks.find(({ network }) => network === "ETH")?.sweepBy, "delegate");
     assertEquals(readSettings(printSettings(settings)), settings);
+    assertEquals(settings.networks.filter(({ isRehearsal }) => isRehearsal), []);
+    const rehearsed = loadConfig(
+      { ...variables, ENVIRONMENT: "staging", REHEARSAL: "on" },
+      "signer",
+    );
+    assert(rehearsed.ok);
+    const { networks } = await settingsOf(rehearsed.config);
+    assertEquals(
+      networks.filter(({ isRehearsal }) => isRehearsal).map(({ network }) => network),
+      SERVED_NETWORKS.filter((network) => PROFILES[network].names.isTest),
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -91,6 +91,8 @@ export interface NodeFacts {
   readonly isThisMachine: boolean;
   /** Id of its first block; null where it does not serve that. */
   readonly genesis: Seen<string | null>;
+  /** It is of the chain by the number that transactions are signed for; true where they carry none. */
+  readonly isNumbered: Seen<boolean>;
 }
 
 /** A provider of exchange rates. */

@@ -85,7 +85,7 @@ function nodeFaults(
   isRehearsal: boolean,
 ): readonly Finding[] {
   const point = isProof ? "proof nodes" : "nodes";
-  const { network, variable, label, genesis } = node;
+  const { network, variable, label, genesis, isNumbered } = node;
   const found: Finding[] = [];
   if (!node.isEncrypted && !node.isThisMachine) {
     found.push(missing(
@@ -94,10 +94,18 @@ function nodeFaults(
       `https:// in ${variable}`,
     ));
   }
-  if (!genesis.ok) {
-    found.push(
-      missing(point, `${label}: ${genesis.reason}`, `start it, or take it out of ${variable}`),
-    );
+  const unseen = [genesis, isNumbered].flatMap((one) => one.ok ? [] : [one.reason]);
+  const [reason] = unseen;
+  if (reason !== undefined || !genesis.ok || !isNumbered.ok) {
+    found.push(missing(point, `${label}: ${reason}`, `start it, or take it out of ${variable}`));
+  } else if (!isNumbered.value) {
+    found.push(missing(
+      point,
+      `${label} is of another chain than ${network} (by its number)`,
+      isRehearsal
+        ? `a development chain of ${network}, or no REHEARSAL`
+        : `a node of ${network} in ${variable}`,
+    ));
   } else if (genesis.value === null) {
     found.push(byHand(point, `${label} does not serve the first block: its chain cannot be told`));
   } else if (!isRight(network, genesis.value, kept, isRehearsal)) {

@@ -35,6 +35,7 @@ const schema = z.strictObject({
     contracts: z.strictObject({ USDT: contract, USDC: contract }),
     feeCap: amount,
     isDevelopment: z.boolean(),
+    isRehearsal: z.boolean().exactOptional(),
     sweepBy: z.enum(SWEEPS_BY).exactOptional(),
   })),
   limits: z.record(

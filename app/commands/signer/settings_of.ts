@@ -5,7 +5,7 @@ import { amountOf } from "../../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
 import { mayBeDevelopment } from "../../config/nodes.ts";
-import { contractsOf } from "../../open/open_chains.ts";
+import { contractsOf, rehearses } from "../../open/open_chains.ts";
 import { openConfiguredWallet } from "../../open/open_wallet.ts";
 import { coldAddressesOf, limitsOf } from "../../open/service_signer.ts";
 import type { ProcessSettings } from "./process_settings.ts";
@@ -50,6 +50,7 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
         feeCap: amountOf(treasury.feeCap),
         // a development chain has a number of its own, and makes blocks on demand, at any time
         isDevelopment: mayBeDevelopment(config.environment, nodeUrls),
+        isRehearsal: rehearses(config, one.network),
         ...(sweeps.by === null ? {} : { sweepBy: sweeps.by }),
       };
     }),
