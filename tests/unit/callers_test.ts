@@ -153,6 +153,47 @@ Deno.test("a key is told from memory for refusals until five seconds after it wa
   assertEquals([told(NOW + 10 * KEY_MEMORY_MS), reads], [null, 2]);
 });
 
+Deno.test("a key that is asked for again and again is let in no longer than it is valid, whose key it is told each time", async () => {
+  const stored = (id: string): StoredKey => ({
+    id,
+    role: "MERCHANT",
+    administrator: null,
+    needsApproval: false,
+    permissions: ["read"],
+    ipAllowlist: null,
+    expiresAt: null,
+    merchantId: `mer_${id}`,
+    merchantStatus: "ACTIVE",
+    rateLimits: {},
+    lastUsedAt: NOW,
+  });
+  const [mine, other] = [mintApiKey("development"), mintApiKey("development")];
+  const valid = new Map([[hashApiKey(mine), stored("1")], [hashApiKey(other), stored("2")]]);
+  const ring = createKeyRing(
+    (hashes) =>
+      Promise.resolve(
+        new Map(hashes.flatMap((hash) => {
+          const found = valid.get(hash);
+          return found === undefined ? [] : [[hash, found] as const];
+        })),
+      ),
+    "development",
+  );
+  const holder = async (key: string, now: number) => {
+    const found = await ring.find(key, now);
+    return found === null || typeof found === "string" ? found : found.keyId;
+  };
+  for (let at = 0; at < 20 * KEY_MEMORY_MS; at += KEY_MEMORY_MS / 4) {
+    assertEquals(await holder(mine, NOW + at), "1");
+    assertEquals(await holder(other, NOW + at), "2");
+  }
+  // revoked elsewhere: noticed within its memory, and its text is no key from then on
+  valid.delete(hashApiKey(mine));
+  const end = NOW + 21 * KEY_MEMORY_MS;
+  assertEquals([await holder(mine, end), await holder(mine, end + 1)], [null, null]);
+  assertEquals(await holder(other, end), "2");
+});
+
 Deno.test("guessed keys are not looked up for ever, and cost a key that was found nothing", async () => {
   const stored: StoredKey = {
     id: "key_1",
