@@ -167,8 +167,8 @@ const MANY_ROWS = 10;
 export function writeBody(body: Answer["body"]): Written | Promise<Written> {
   if (body === null || typeof body === "string" || body instanceof Uint8Array) return body;
   if (Array.isArray(body)) return JSON.stringify(body);
-  const entries = Object.entries(body);
-  return entries.some(([, value]) => isList(value)) ? writeFields(entries) : JSON.stringify(body);
+  const isLong = Object.values(body).some(isList);
+  return isLong ? writeFields(Object.entries(body)) : JSON.stringify(body);
 }
 
 /** Writes the body of an answer that is known to be small. */

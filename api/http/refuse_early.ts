@@ -15,22 +15,17 @@ import type { Route } from "./route.ts";
 import { placeOf } from "./serve.ts";
 
 /** Answers a request that finds no place; null: it may go on. */
-export type RefuseEarly = (request: Request, connection: Connection | undefined) => Response | null;
+export type RefuseEarly = (
+  route: Route,
+  request: Request,
+  connection: Connection | undefined,
+) => Response | null;
 
 /**
  * Makes the refusal for the changes whose paths have no parts to be named. All others, and all that is
  * not plain, are judged behind the router.
  */
-export function earlyRefusal(
-  routes: readonly Route[],
-  context: ApiContext,
-  measure: RequestMetrics,
-): RefuseEarly {
-  const changes = new Map(
-    routes.filter(({ method, path, access }) =>
-      method !== "GET" && access.scope !== "public" && !path.includes("{")
-    ).map((route) => [`${route.method} ${route.path}`, route]),
-  );
+export function earlyRefusal(context: ApiContext, measure: RequestMetrics): RefuseEarly {
   const { transportHeaders, changePlaces, rateLimits } = context;
   // copies of it cost a fifth of what one costs that is made anew
   const crowded = toResponse(
@@ -38,10 +33,9 @@ export function earlyRefusal(
     writeSmall(CROWDED.body),
     "",
   );
-  return (request, connection) => {
+  return (route, request, connection) => {
     if (!changePlaces.isCrowded) return null;
-    const route = changes.get(`${request.method} ${pathOf(request.url)}`);
-    if (route === undefined) return null;
+    if (route.method === "GET" || route.access.scope === "public") return null;
     const started = performance.now();
     const now = context.clock();
     const caller = rememberedCaller(route, request.headers, connection, now, context);
@@ -62,9 +56,4 @@ export function earlyRefusal(
     for (const name in headers) response.headers.set(name, headers[name] ?? "");
     return response;
   };
-}
-
-/** The rest of a URL behind its host, as it was sent. */
-function pathOf(url: string): string {
-  return url.slice(url.indexOf("/", url.indexOf("://") + 3));
 }

@@ -6,7 +6,6 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import type { Context } from "hono";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
 import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
@@ -37,11 +36,17 @@ export interface Bindings {
   readonly bodyRead?: () => boolean;
 }
 
-export type Env = { Bindings: Bindings };
+/** A request of a route, as it came. */
+export interface Incoming {
+  readonly request: Request;
+  /** Parts of its path as the router decoded them. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly bindings: Bindings | undefined;
+}
 
 export async function serve(
   route: Route,
-  c: Context<Env>,
+  incoming: Incoming,
   context: ApiContext,
   measure: RequestMetrics,
 ): Promise<Response> {
@@ -52,7 +57,13 @@ export async function serve(
   let counting: Counting = NOT_COUNTED;
   let merchantId: string | null = null;
   try {
-    ({ answer, counting, merchantId } = await answerTo(route, c, context, requestId, writes));
+    ({ answer, counting, merchantId } = await answerTo(
+      route,
+      incoming,
+      context,
+      requestId,
+      writes,
+    ));
   } catch (error) {
     answer = isSomethingAway(error) ? away(writes) : internalError;
     logEvent("http.request_failed", {
@@ -63,7 +74,7 @@ export async function serve(
     });
   }
   if (route.problemPage !== null && answer.status >= 400 && typeof answer.body === "object") {
-    answer = route.problemPage(answer, { headers: c.req.raw.headers });
+    answer = route.problemPage(answer, { headers: incoming.request.headers });
   }
   if (route.anyOrigin) answer = { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers } };
   const writing = writeBody(answer.body);
@@ -93,7 +104,7 @@ const ANY_ORIGIN = { "access-control-allow-origin": "*" };
 /** The checks that every route shares, in the documented order, and then its handler. */
 async function answerTo(
   route: Route,
-  c: Context<Env>,
+  incoming: Incoming,
   context: ApiContext,
   requestId: string,
   writes: WatchedWrites,
@@ -101,11 +112,11 @@ async function answerTo(
   { readonly answer: Answer; readonly counting: Counting; readonly merchantId: string | null }
 > {
   const now = context.clock();
-  const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
-  const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
+  const { params, bindings } = incoming;
+  const { headers, url } = incoming.request;
+  const asked = authenticate(route, params, headers, bindings?.remoteAddr, now, context);
   const identity = asked instanceof Promise ? await soon(asked) : asked;
-  const { headers, url } = c.req.raw;
-  const address = () => addressOf(headers, c.env?.remoteAddr, context);
+  const address = () => addressOf(headers, bindings?.remoteAddr, context);
   if (identity.kind === "refused" && identity.answer === unauthorized) {
     const name = `${route.method} ${route.path}`;
     context.failedAuthentications.record(address(), name, requestId, now);
@@ -123,7 +134,7 @@ async function answerTo(
           { ...identity, counting, now },
           context,
           writes,
-          (fitted) => handle(route, c, fitted, requestId, { ...identity, params, now, place }),
+          (fitted) => handle(route, incoming, fitted, requestId, { ...identity, now, place }),
         )));
   const merchantId = identity.kind === "refused" ? null : identity.merchantId;
   if (route.rateCategory !== "hosted" || !isOfPage(answer)) {
@@ -242,22 +253,22 @@ async function withPlace(
 /** Reads what a known caller sent and lets the route's handler answer it. */
 async function handle(
   route: Route,
-  c: Context<Env>,
+  { request: sent, params, bindings }: Incoming,
   context: ApiContext,
   requestId: string,
   identity:
-    & Pick<AnyRequest, "caller" | "merchantId" | "params" | "now">
+    & Pick<AnyRequest, "caller" | "merchantId" | "now">
     & { readonly place: Place | null },
 ): Promise<Answer> {
-  const { caller, merchantId, params, now, place } = identity;
-  const { headers } = c.req.raw;
+  const { caller, merchantId, now, place } = identity;
+  const { headers } = sent;
   const input = await readInput(
     route,
-    c.req.raw,
+    sent,
     (body) => route.verify?.({ body, headers, now }, context) ?? null,
   );
   // not carried out: the client sees a broken connection, and its library may have asked again
-  if (c.env?.bodyRead?.() === false) {
+  if (bindings?.bodyRead?.() === false) {
     return unavailable("The connection was ended; nothing was done.");
   }
   if (input.kind === "refused") return input.answer;
@@ -285,8 +296,6 @@ async function handle(
 export function placeOf(route: Route, caller: AnyRequest["caller"]): string | null {
   return route.method === "GET" ? null : caller?.merchantId ?? null;
 }
-
-const NO_PARAMS: Readonly<Record<string, string>> = {};
 
 /**
  * The pool that a route's handler works with.

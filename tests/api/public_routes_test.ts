@@ -292,6 +292,18 @@ test("what no route answers is limited per client address as well", async () => 
   assertEquals([...statuses], [[404, 600], [429, 5]]);
 });
 
+Deno.test("a path without parts to be named is no other route's of its method", () => {
+  // such a route is found by its path as it is spelled, all others by the router, in the table's order
+  const isPlain = ({ path }: { readonly path: string }) => !path.includes("{");
+  const hidden = ROUTES.filter(isPlain).filter(({ method, path }) =>
+    ROUTES.filter((other) =>
+      other.method === method &&
+      new RegExp(`^${other.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path)
+    ).length !== 1
+  );
+  assertEquals(hidden.map(({ method, path }) => `${method} ${path}`), []);
+});
+
 Deno.test("without the reference nothing of it is served, and all else is", () => {
   const left = new Set(withoutReference(ROUTES));
   const gone = ROUTES.filter((route) => !left.has(route)).map(({ path }) => path);
