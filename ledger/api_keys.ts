@@ -1,4 +1,4 @@
-import type { Sql } from "./database/connect.ts";
+import type { AnySql, Sql } from "./database/connect.ts";
 import type { MerchantStatus } from "./rows.ts";
 import { shape } from "./shape.ts";
 import { boolean, json, orNull, type RowOf, text, texts, time } from "./table.ts";
@@ -51,13 +51,14 @@ const usedKey = shape({
 export type StoredKey = RowOf<typeof usedKey>;
 
 /**
- * Reads keys by their SHA-256.
+ * Reads keys by their SHA-256, each in one place of its index. The key of a caller is read anew every second, a
+ * few of them with each batch: joined, all keys there are were looked through for these, up to some thousands.
  *
  * @param hashes lowercase hex
  * @returns the keys that exist and are not revoked, by hash
  */
 export async function findApiKeys(
-  sql: Sql,
+  sql: AnySql,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, StoredKey>> {
   const rows = await sql`
@@ -65,9 +66,10 @@ export async function findApiKeys(
       k.merchant_id, k.last_used_at, k.needs_approval,
       coalesce(k.administrator, CASE k.role WHEN 'ADMIN' THEN k.id END) AS administrator,
       m.status AS merchant_status, coalesce(m.rate_limits, '{}') AS rate_limits
-    FROM hub.api_key k LEFT JOIN book.merchant m ON m.merchant_id = k.merchant_id
-    WHERE k.hash = ANY (SELECT decode(h, 'hex') FROM unnest(${[...hashes]}::text[]) h)
-      AND k.revoked_at IS NULL AND (k.merchant_id IS NULL OR m.merchant_id IS NOT NULL)`;
+    FROM unnest(${[...hashes]}::text[]) h
+    CROSS JOIN LATERAL (SELECT * FROM hub.api_key x WHERE x.hash = decode(h, 'hex') LIMIT 1) k
+    LEFT JOIN LATERAL (SELECT * FROM book.merchant x WHERE x.merchant_id = k.merchant_id LIMIT 1) m ON true
+    WHERE k.revoked_at IS NULL AND (k.merchant_id IS NULL OR m.merchant_id IS NOT NULL)`;
   return new Map(rows.map((row) => [row.hash, usedKey.decode(row)]));
 }
 
