@@ -38,14 +38,25 @@ const DERIVED_LEGS: ReadonlySet<string> = new Set(["reserve", "commission", "net
 /** Rows of one kind by id, in their final image. */
 type Images = Map<string, { readonly id: string }>;
 
+// shared by all units that have none: most of a batch are payouts that begin, of which one row is kept
+const NO_ROWS = noneOf(CHANGING) as ChangingRows;
+const NOTHING_ONCE = noneOf(ONCE) as WrittenOnce;
+
+/** No rows of any of some kinds; the keys are those of their table. */
+function noneOf(kinds: readonly string[]): Readonly<Record<string, readonly unknown[]>> {
+  const none: readonly unknown[] = Object.freeze([]);
+  return Object.freeze(Object.fromEntries(kinds.map((kind) => [kind, none])));
+}
+
 export class UnitOfWork implements MerchantView {
   readonly #base: MerchantState;
   readonly #entries: EntryRow[] = [];
   /** Payouts that begin here and were not touched again, by the ids of their rows that may change. */
   readonly #openings = new Map<string, Decision & { readonly opening: PayoutOpening }>();
-  readonly #created = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
-  readonly #changed = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
-  readonly #once = new Map<string, unknown[]>(ONCE.map((kind) => [kind, []]));
+  // of the kinds that have rows alone
+  readonly #created = new Map<string, Images>();
+  readonly #changed = new Map<string, Images>();
+  readonly #once = new Map<string, unknown[]>();
   /** Statuses of payments before this batch, of those that it changes and that were there. */
   readonly #before = new Map<string, string>();
   #profile: MerchantRow | null = null;
@@ -121,7 +132,7 @@ export class UnitOfWork implements MerchantView {
     }
     this.#entries.push(...this.#entriesOf(decision));
     for (const kind of CHANGING) for (const row of decision[kind]) this.#put(kind, row);
-    for (const kind of ONCE) this.#once.get(kind)?.push(...decision[kind]);
+    this.#putOnce(decision);
   }
 
   /** Takes the rows of a payout that began in this batch, because one of them changes already. */
@@ -131,9 +142,9 @@ export class UnitOfWork implements MerchantView {
     for (const id of idsOf(opened.opening)) this.#openings.delete(id);
     this.#entries.push(...this.#entriesOf(opened));
     for (const kind of CHANGING) {
-      for (const row of opened[kind]) this.#created.get(kind)?.set(row.id, row);
+      for (const row of opened[kind]) imagesOf(this.#created, kind).set(row.id, row);
     }
-    for (const kind of ONCE) this.#once.get(kind)?.push(...opened[kind]);
+    this.#putOnce(opened);
   }
 
   #entriesOf({ at, postings }: Pick<Decision, "at" | "postings">): readonly EntryRow[] {
@@ -155,9 +166,18 @@ export class UnitOfWork implements MerchantView {
 
   /** A record that was not read is new; one that was made in this batch stays so. */
   #put(kind: keyof ChangingRows, row: { readonly id: string }): void {
-    const created = this.#created.get(kind);
-    const isNew = created?.has(row.id) === true || !this.records.byId.has(row.id);
-    (isNew ? created : this.#changed.get(kind))?.set(row.id, row);
+    const isNew = this.#created.get(kind)?.has(row.id) === true || !this.records.byId.has(row.id);
+    imagesOf(isNew ? this.#created : this.#changed, kind).set(row.id, row);
+  }
+
+  #putOnce(decision: Decision): void {
+    for (const kind of ONCE) {
+      const rows = decision[kind];
+      if (rows.length === 0) continue;
+      const before = this.#once.get(kind);
+      if (before === undefined) this.#once.set(kind, [...rows]);
+      else before.push(...rows);
+    }
   }
 
   /** The rows that the journal writes for this merchant, once everything is decided. */
@@ -181,9 +201,9 @@ export class UnitOfWork implements MerchantView {
       openings: opened.map(({ opening }) => opening),
       entries: [...this.#entries, ...shares],
       merchants: this.#profile === null ? [] : [this.#profile],
-      created: imagesOf(this.#created),
-      changed: imagesOf(this.#changed),
-      once: { ...once, margins: [...once.margins, ...margins] },
+      created: rowsOf(this.#created),
+      changed: rowsOf(this.#changed),
+      once: margins.length === 0 ? once : { ...once, margins: [...once.margins, ...margins] },
     };
   }
 
@@ -192,8 +212,9 @@ export class UnitOfWork implements MerchantView {
    * as void: no node can have signed it.
    */
   #collectOnce(): WrittenOnce {
+    if (this.#once.size === 0) return NOTHING_ONCE;
     // the keys are those of the table of row kinds
-    const once = Object.fromEntries<readonly unknown[]>(this.#once) as WrittenOnce;
+    const once: WrittenOnce = { ...NOTHING_ONCE, ...Object.fromEntries(this.#once) };
     const isQueuedHere = new Set(once.outgoing.map(({ id }) => id));
     const givenUp = new Map(once.voided.map((row: OutgoingVoid) => [row.id, row]));
     return {
@@ -221,9 +242,16 @@ function idsOf({ id, transactionId, outgoingId }: PayoutOpening): readonly strin
   return [id, transactionId, outgoingId];
 }
 
-function imagesOf(images: ReadonlyMap<string, Images>): ChangingRows {
+/** The rows of a kind, to put one in. */
+function imagesOf(images: Map<string, Images>, kind: keyof ChangingRows): Images {
+  let ofKind = images.get(kind);
+  if (ofKind === undefined) images.set(kind, ofKind = new Map());
+  return ofKind;
+}
+
+function rowsOf(images: ReadonlyMap<string, Images>): ChangingRows {
+  if (images.size === 0) return NO_ROWS;
   // the keys are those of the table of row kinds
-  return Object.fromEntries<readonly unknown[]>(
-    [...images].map(([kind, rows]) => [kind, [...rows.values()]]),
-  ) as ChangingRows;
+  const rows = [...images].map(([kind, ofKind]) => [kind, [...ofKind.values()]]);
+  return { ...NO_ROWS, ...Object.fromEntries(rows) };
 }

@@ -69,7 +69,15 @@ function parameter<R>(
   table: { readonly rowType: string; encode(rows: readonly R[]): string },
   rowsOf: (changes: MerchantChanges) => readonly R[],
 ): Parameter {
-  const encode = (changes: readonly MerchantChanges[]) => table.encode(changes.flatMap(rowsOf));
+  const encode = (changes: readonly MerchantChanges[]) => {
+    const rows: R[] = [];
+    for (const one of changes) {
+      const own = rowsOf(one);
+      // of most kinds a merchant has none
+      if (own.length > 0) rows.push(...own);
+    }
+    return table.encode(rows);
+  };
   return { name, type: table.rowType, encode };
 }
 
