@@ -100,7 +100,7 @@ function makesNoWay(why: string, open: readonly OpenNonce[], price = 50): TurnRu
   return {
     rule: `sweeps that share a transaction make no way where ${why}`,
     open,
-    view: { ask: asking(price, 49), isDue: () => false },
+    view: { ask: asking(price, 49) },
     steps: [],
     room: 12 - open.length,
     waits: { 7: CAPPED },
@@ -319,7 +319,7 @@ const TABLE: readonly TurnRule[] = [
       open(7, { intents: TWO, attempts: [attempt(40)] }),
       open(8, { attempts: [attempt(60, { ageMs: 0 })] }),
     ],
-    view: { ask: asking(50, 49), isDue: () => false },
+    view: { ask: asking(50, 49) },
     steps: ["cancel 7 for 50"],
     room: 10,
   },
