@@ -9,8 +9,8 @@ const LEAPS = 3;
 /** Base fees of blocks that are drawn, gwei: more than was offered before, and more than the cap allows. */
 const FEES = ["3", "8", "20", "5000"] as const;
 
-/** Share of troubles that a calm follows. */
-const CALM = 0.5;
+/** The longest calm after a trouble, milliseconds. */
+const CALM_MS = 5_000;
 
 /** Counts of what was done to the service and its node, by kind. */
 export type Done = Map<string, number>;
@@ -63,23 +63,23 @@ export async function makeTrouble(
       if (await evict()) count(done, "evicted");
     } else await send("/dev/config", { faults: [] });
     await delay(200 + draw() * 1_000);
-    // what fails all the time shows less of what becomes of it afterwards
-    if (draw() < CALM) {
-      await send("/dev/config", { faults: [] });
-      await delay(200 + draw() * 2_000);
-    }
+    // a node that fails all the time rests most of it: nothing comes far enough to meet the next trouble
+    await send("/dev/config", { faults: [] });
+    await delay(draw() * CALM_MS);
   }
   await eventually("a calm node", () => send("/dev/config", { faults: [] }));
   if (!expires) {
     await eventually("usual fees", () => send("/dev/basefee", { gwei: kind.family.baseFee }));
   }
 
-  /** Drops what the service has sent last, where that still waits. */
+  /** Drops one that the service has sent and that still waits. */
   async function evict(): Promise<boolean> {
-    const [newest] = await service.sql<{ txid: string }[]>`
-      SELECT txid FROM book.attempt WHERE network = ${network} AND outcome IS NULL ORDER BY nonce DESC LIMIT 1`
+    const sent = await service.sql<{ txid: string }[]>`
+      SELECT txid FROM book.attempt
+      WHERE network = ${network} AND outcome IS NULL AND seen_height IS NULL ORDER BY nonce DESC LIMIT 12`
       .catch(() => []);
-    return newest !== undefined && await send("/dev/evict", { txid: newest.txid });
+    for (const { txid } of sent) if (await send("/dev/evict", { txid })) return true;
+    return false;
   }
 
   /** The node may be dead at this moment, or refuse: then this trouble is not made. */

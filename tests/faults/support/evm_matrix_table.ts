@@ -167,7 +167,7 @@ const reorganised = <const E extends End>(end: E) => ({
   "reorganisation drop": end,
 });
 
-/** What a lane does with fees and nonces is the same whatever its transactions carry. */
+/** A lane does the same with fees and nonces whatever its transactions carry. */
 const AS_PAYOUTS = {
   "evicted": "- tried with payouts",
   "original lands": "- tried with payouts",
