@@ -275,3 +275,25 @@ test("what the signer gave a nonce after an earlier one had ended gets it again 
   await lane.finish();
   assertEquals([await lane.states(), paid(lane)], [["o1 final 8"], ["o1"]]);
 });
+
+test("a payout whose transactions the database refuses keeps the nonce that the signer gave it, and is signed with it again", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  lane.chain.losesBroadcasts = true;
+  await lane.addPayout("o1");
+  assertEquals(await lane.turn(), 1);
+  await lane.addPayout("o0");
+  await loseNonces(sql, false, "o1");
+  await sql.unsafe(`
+    CREATE FUNCTION book.refuse_in_test() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'refused by a rule' USING ERRCODE = 'check_violation'; END $$;
+    CREATE TRIGGER refuse_in_test BEFORE INSERT ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.refuse_in_test()`);
+  await passHold(sql, lane);
+  assertEquals(await lane.states(), ["o0 queued null", "o1 queued 7"]);
+  await sql.unsafe("DROP TRIGGER refuse_in_test ON book.attempt");
+  lane.chain.losesBroadcasts = false;
+  await lane.finish();
+  assertEquals(await lane.states(), ["o0 final 8", "o1 final 7"]);
+  assertEquals([...paid(lane)].sort(), ["o0", "o1"]);
+});
