@@ -23,8 +23,8 @@ import type { EvmSource } from "./read/source.ts";
 import { estimateCreation } from "./read/sweep_setup.ts";
 
 /**
- * What the token's contract and the hot wallet's balance cost more at the first access in a transaction (EIP-2929); what else
- * a token reads for each transfer comes on top.
+ * Gas that the first access to the token's contract and to the hot wallet's balance costs more in a transaction (EIP-2929);
+ * other storage that a token reads for each transfer comes on top.
  */
 const FIRST_ACCESS_GAS = 7_000n;
 
@@ -74,7 +74,7 @@ function isShared({ delegate, hotWallet, sweepsAtOnce }: Parts, movements: reado
     movement?.to === hotWallet && movement.from !== hotWallet;
 }
 
-/** What a sweep adds to a full transaction: its own gas, and its part of what all of them use once. */
+/** Cost of one sweep in a full transaction: its own gas, and its part of the gas that all of them use once. */
 function shareOf({ sweepsAtOnce }: Parts, { expected }: GasNeed, { base, tip }: GasPrices): Amount {
   const others = BigInt(sweepsAtOnce - 1);
   const saved = (PLAIN_GAS + FIRST_ACCESS_GAS) * others / BigInt(sweepsAtOnce);

@@ -101,7 +101,7 @@ rule(
   async (rig) => {
     const chain = rig.open([rig.anvil.url], "delegate");
     await createDelegate(rig);
-    // the first tokens of a wallet cost more, whoever brings them
+    // the first tokens of a wallet cost more
     await rig.pay(rig.hot.address, 1n);
     const movements = await paid(rig, 0, 20, 10_000_000n);
     const alone = await chain.estimateFee(movements.slice(0, 1));

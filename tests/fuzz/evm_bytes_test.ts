@@ -59,7 +59,7 @@ test("of changed bytes is proven what another library reads in them too, or noth
   }
 });
 
-/** The proof that the product finds in bytes; null: none. Any other error than its own fails the test. */
+/** Proof that the product finds in bytes; null: none. Any other error than its own fails the test. */
 function provenIn(hex: string) {
   try {
     return signedBy(hex, 1);

@@ -167,7 +167,7 @@ const reorganised = <const E extends End>(end: E) => ({
   "reorganisation drop": end,
 });
 
-/** A lane does the same with fees and nonces whatever its transactions carry. */
+/** Faults of fees and nonces: a lane does the same with them whatever its transactions carry. */
 const AS_PAYOUTS = {
   "evicted": "- tried with payouts",
   "original lands": "- tried with payouts",
