@@ -111,10 +111,15 @@ export async function until(
 
 /** Makes the next block once the scan has read the solid ones: a slow machine never catches up with a chain that grows faster. */
 export async function mineWhenRead(rig: Rig): Promise<void> {
+  if (await isRead(rig)) await rig.mine(1);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+}
+
+/** True where the scan has read every block that is solid now. */
+export async function isRead(rig: Rig): Promise<boolean> {
   const { solid } = await rig.info();
   const cursor = await readCursor(rig.sql, rig.family.network, "solid");
-  if (cursor !== null && cursor.height >= solid) await rig.mine(1);
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  return cursor !== null && cursor.height >= solid;
 }
 
 /** A merchant's available balance, when nothing of it is pending or reserved. */

@@ -13,7 +13,15 @@ import {
   untilSent,
 } from "./matrix_moments.ts";
 import type { Rig } from "./matrix_rig.ts";
-import { DEPOSIT, mineWhenRead, newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
+import {
+  DEPOSIT,
+  isRead,
+  mineWhenRead,
+  newDeposit,
+  pay,
+  type Subject,
+  until,
+} from "./matrix_subject.ts";
 import type { Does, Step } from "./matrix_table.ts";
 
 /** The steps of a sweep, each up to the moment at which the node is at peace again. */
@@ -165,9 +173,14 @@ async function untilReason(rig: Rig, subject: Subject, reasons: readonly string[
 /** Makes blocks until the coin has arrived and the sweep is signed; what the hot wallet sends waits for none. */
 async function untilSweepSigned(rig: Rig, subject: Subject): Promise<void> {
   await eventually(`a sweep of ${subject.address}`, async () => {
+    // asked before the steps: what these do not show as final then needs another block, and only then is one made, as
+    // one that is made beside a final helper may take the sweep out of the pool before anything looks for it there
+    const wasRead = await isRead(rig);
     const steps = await stepsOf(rig, subject);
     if (steps.some(({ kind, attempts }) => kind === "sweep" && attempts > 0)) return true;
-    if (rig.family.sweepBy !== "delegate") await mineWhenRead(rig);
+    const isHelped = steps.some(({ kind, status }) => kind === "gas" && status === "final");
+    if (rig.family.sweepBy !== "delegate" && wasRead && !isHelped) await rig.mine(1);
+    await new Promise((resolve) => setTimeout(resolve, 60));
     return false;
   }, NODE_MS);
 }
