@@ -33,7 +33,7 @@ const FEW = 4;
 const FLOODED_PLACES = 128;
 
 /** Without a refusal for so long a flood is over, milliseconds. */
-const FLOOD_MS = 1_000;
+export const FLOOD_MS = 1_000;
 
 /** A place is kept for a body that is awaited for so long, milliseconds; afterwards others may have it. */
 const BODY_MS = 100;

@@ -7,6 +7,8 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { FLOOD_MS } from "../../../api/http/change_places.ts";
+import { delay } from "../../../ledger/database/delay.ts";
 import { booksFaults } from "../../support/books.ts";
 import type { BenchCluster } from "../bench_cluster.ts";
 import type { Generator } from "../load/load.ts";
@@ -58,6 +60,8 @@ export async function measureOverload(
     behindDoor: true,
   });
   const closed = async (round: number, seconds: number): Promise<Measurement> => {
+    // so long after its last refusal a flood's fewer places are given no more
+    await delay(2 * FLOOD_MS);
     const task = {
       side: "journal",
       database: "overload",
