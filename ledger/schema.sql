@@ -730,6 +730,7 @@ CREATE TRIGGER outgoing_fee_payer_is_kept BEFORE UPDATE OF fee_payer ON book.out
 CREATE TRIGGER outgoing_is_kept BEFORE UPDATE ON book.outgoing FOR EACH ROW WHEN ((((((((((old.id IS DISTINCT FROM new.id) OR (old.merchant_id IS DISTINCT FROM new.merchant_id)) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.payment_id IS DISTINCT FROM new.payment_id)) OR (old.network IS DISTINCT FROM new.network)) OR (old.currency IS DISTINCT FROM new.currency)) OR (old.amount IS DISTINCT FROM new.amount)) OR (old.wallet IS DISTINCT FROM new.wallet)) OR (old.destination IS DISTINCT FROM new.destination))) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_is_not_truncated BEFORE TRUNCATE ON book.outgoing FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER outgoing_nonce_is_kept BEFORE UPDATE OF nonce ON book.outgoing FOR EACH ROW WHEN ((old.nonce IS DISTINCT FROM new.nonce)) EXECUTE FUNCTION book.keep_outgoing_nonce();
+CREATE TRIGGER outgoing_told_is_not_given_up BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN (((old.status = 'queued'::text) AND (new.status = 'void'::text) AND (old.nonce IS NOT NULL) AND (old.attempts = 0))) EXECUTE FUNCTION book.check_told_transfer();
 CREATE TRIGGER outgoing_transition BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_step('outgoing');
 
 CREATE TABLE book.pair (
@@ -1538,6 +1539,7 @@ UNION ALL
 -- book.check_sweep_verdict() RETURNS trigger
 -- book.check_sweep_write_off() RETURNS trigger
 -- book.check_told_nonce() RETURNS trigger
+-- book.check_told_transfer() RETURNS trigger
 -- book.check_top_up() RETURNS trigger
 -- book.check_transition() RETURNS trigger
 -- book.check_verdict() RETURNS trigger

@@ -19,6 +19,7 @@ import {
 import { keepToldNonce, readToldNonces } from "../../ledger/lanes/told_nonces.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { shareOf } from "../../ledger/money/shares.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import { newId } from "../runtime/ids.ts";
@@ -29,6 +30,9 @@ const PAGE = 100;
 
 /** Missing nonces below one that are taken out of use in one pass. */
 const MOST_FILLED = 100;
+
+/** Reason of a transfer whose signed nonce was promised to others before the signer told of it. */
+const PROMISED = "its nonce is promised to others, it waits for the block that takes that";
 
 /** Dependencies of bringing lanes back. */
 interface RestoreDeps {
@@ -58,7 +62,8 @@ export interface RestorePass {
 export async function restoreLanes(deps: RestoreDeps): Promise<RestorePass> {
   const { sql, chain, signer } = deps;
   const { network } = chain;
-  const near = (await chain.solid()).height;
+  // of the own scan: a node whose chain nodes are silent has to tell as well
+  const near = (await readCursor(sql, network, "solid"))?.height ?? 0;
   const lost = new Map<string, LostNonce>();
   for (let after = "";;) {
     const ids = await readUnderWay(sql, network, after, PAGE);
@@ -97,12 +102,21 @@ async function place(
   for (let filled = 0;; filled++) {
     const end = await restoreApart(sql, network, lost);
     const fills = end === "gap" && mayFill && filled < MOST_FILLED;
-    if (fills && await fillApart(sql, network)) continue;
+    if (fills && await fillApart(sql, network, nonce)) continue;
     if (end === "restored") {
       for (const outgoingId of intents) logEvent("failover.signed_before", { network, outgoingId });
     }
-    if (end === "gap" || end === "held" || end === "not_ended") {
+    // promised to others: no other nonce goes to its transfers before a block has shown which transaction has taken it
+    const isSigned = lost.attempts.some(({ purpose }) => purpose === "pay");
+    if (
+      end === "gap" || end === "held" || end === "not_ended" || end === "elsewhere" && isSigned
+    ) {
       await keepToldNonce(sql, network, lost);
+    }
+    if (end === "elsewhere" && isSigned) {
+      for (const outgoingId of intents) {
+        logEvent("failover.not_adopted", { network, outgoingId, reason: PROMISED });
+      }
     }
     if (end === "gap") logEvent("failover.nonce_waits", { network, payer, nonce });
     if (end === "held" || end === "not_ended") {
@@ -131,14 +145,15 @@ async function restoreApart(
       logEvent("failover.not_adopted", { network, outgoingId, reason: error });
     }
     if (lost.attempts.length === 0) return "not_waiting";
+    await keepToldNonce(sql, network, lost);
     return await restoreApart(sql, network, { ...lost, attempts: [] });
   }
 }
 
-/** Takes the hot wallet's next nonce out of use. @returns false where that has to be tried again */
-async function fillApart(sql: Sql, network: Chain["network"]): Promise<boolean> {
+/** Takes the hot wallet's next nonce out of use, if it is below another. @returns false where that has to be tried again */
+async function fillApart(sql: Sql, network: Chain["network"], below: number): Promise<boolean> {
   try {
-    return await fillGap(sql, network, newId("out"));
+    return await fillGap(sql, network, newId("out"), below);
   } catch (error) {
     // another node has promised it at the same time
     if (!isToBlame(error)) throw error;

@@ -81,6 +81,9 @@ export async function setHoldBound(
   return count > 0;
 }
 
+/** The time for which a node may add the transactions of a nonce that is promised without them, milliseconds. */
+const BARE_MS = 60_000;
+
 /** The condition of a network's part of a hold, `n`, whose blocks the solid cursor `c` has passed, by its row. */
 function isPassed(sql: AnySql, network: Network): Fragment {
   return sql`n.network = ${network} AND n.compared_at IS NULL AND c.network = n.network AND c.view = 'solid'
@@ -97,7 +100,8 @@ export async function readPassedHolds(sql: Sql, network: Network): Promise<reado
 
 /**
  * Ends the comparison of a network where the solid cursor, by its row, has passed what a hold waits
- * for: every transaction that was signed before is in a block that was read, or can be in none.
+ * for: every transaction that was signed before is in a block that was read, or can be in none. A nonce of which one
+ * signer has told and whose transactions another node has still to add is waited for, by all nodes.
  *
  * @param holds those that may end; one that was opened since stays
  * @returns ids of the holds that wait for this network no more
@@ -111,6 +115,11 @@ export async function endComparison(
     UPDATE hub.failover_network n SET compared_at = now()
     FROM hub.cursor c
     WHERE ${isPassed(sql, network)} AND n.failover_id = ANY (${[...holds]}::text[])
+      AND NOT EXISTS (
+        SELECT FROM book.told_nonce t JOIN book.lane_nonce l ON l.network = t.network AND l.payer = t.payer AND l.nonce = t.nonce
+        WHERE t.network = n.network AND l.used_by IS NULL AND l.promised_at > now() - make_interval(secs => ${
+    BARE_MS / 1_000
+  }) AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.outgoing_id = l.intents[1] AND a.nonce = l.nonce))
     RETURNING n.failover_id`;
   return rows.map((row) => row.failover_id);
 }

@@ -218,17 +218,19 @@ const OUT_OF_USE = "what had its nonce is lost: the nonce is taken out of use";
  * nothing is signed before it is over.
  *
  * @param outgoingId id of the new transfer
- * @returns false where no hold is open, the lane has no beginning, or a signer has told of the nonce
+ * @param below only a nonce below this one is taken
+ * @returns false where no hold is open, the lane has no beginning, the nonce is not below, or a signer has told of it
  * @throws where another one has promised the same nonce at the same time
  */
 export async function fillGap(
   sql: Sql,
   network: Network,
   outgoingId: string,
+  below: number,
 ): Promise<boolean> {
   return await sql.begin(async (tx) => {
     const next = await nextNonce(tx, network, "hot");
-    if (next === null || await isToldOf(tx, network, "hot", next)) return false;
+    if (next === null || next >= below || await isToldOf(tx, network, "hot", next)) return false;
     const made = await tx`
       INSERT INTO book.outgoing
         (id, merchant_id, kind, network, currency, amount, destination, status, created_at, updated_at)

@@ -26,7 +26,9 @@ function isWaiting(sql: AnySql, network: Network): Fragment {
   return sql`t.network = ${network}
     AND NOT EXISTS (
       SELECT FROM book.lane_nonce n WHERE n.network = t.network AND n.payer = t.payer AND n.nonce = t.nonce)
-    AND EXISTS (SELECT FROM book.outgoing o WHERE o.id = ANY (t.intents) AND o.status IN ('queued', 'signed'))`;
+    AND NOT EXISTS (
+      SELECT FROM unnest(t.intents) i WHERE NOT EXISTS (
+        SELECT FROM book.outgoing o WHERE o.id = i AND o.status IN ('queued', 'signed')))`;
 }
 
 /** Keeps what a signer has told of a nonce; what is kept already stays. */

@@ -1,12 +1,16 @@
 /** The lanes after a database has lost commits: what the signer gave a nonce to is paid with it, and once. @module */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { adoptHand } from "../../actors/treasury/adopt_hand.ts";
 import { HistoryHold } from "../../actors/treasury/history_hold.ts";
 import { readAgain } from "../../actors/treasury/read_again.ts";
+import { restoreLanes } from "../../actors/treasury/restore_lanes.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readOpenHolds, readSigningStop } from "../../ledger/failover/holds.ts";
+import { fillGap } from "../../ledger/lanes/restore_nonces.ts";
+import { keepToldNonce } from "../../ledger/lanes/told_nonces.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { countingSigner } from "../properties/support/counting_signer.ts";
 import { testDatabase } from "../support/database.ts";
@@ -40,6 +44,39 @@ function holdOf(sql: Sql, lane: TestLane, signer: Signer = lane.signer): History
   return new HistoryHold({ sql, chain: lane.chain.port, signer, monotonic: () => now += 60_000 });
 }
 
+/** As the hold's own clock, the database's one is a minute later with each poll. */
+async function passMinute(sql: Sql): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`UPDATE book.lane_nonce SET promised_at = promised_at - interval '1 minute'`;
+  });
+}
+
+/** The port of a chain whose nodes do not answer. */
+function silent(port: Chain): Chain {
+  const refuse = () => Promise.reject(new ChainUnavailable("timeout", "no node answers"));
+  return new Proxy(port, {
+    get: (of, name) => name === "solid" || name === "head" ? refuse : Reflect.get(of, name),
+  });
+}
+
+/** Two payouts that the lane's own signer has sent and whose nonces are lost, with the bytes that may still land. */
+async function lostPayouts(sql: Sql, lane: TestLane): Promise<readonly string[]> {
+  for (const id of ["o1", "o2"]) await lane.addPayout(id);
+  lane.chain.losesBroadcasts = true;
+  assertEquals(await lane.turn(), 2);
+  const sent = await sql<{ bytes: string }[]>`SELECT bytes FROM book.attempt ORDER BY nonce`;
+  await loseNonces(sql, false, "o1", "o2");
+  lane.chain.losesBroadcasts = false;
+  return sent.map(({ bytes }) => bytes);
+}
+
+/** The payouts that were paid more than once. */
+function paidAgain(lane: TestLane): readonly string[] {
+  const ids = paid(lane);
+  return ids.filter((id, at) => ids.indexOf(id) !== at);
+}
+
 /** True while the network's part of a hold goes on. */
 async function isHeld(sql: Sql): Promise<boolean> {
   return (await readOpenHolds(sql, LANE_NETWORK)).length > 0;
@@ -50,6 +87,7 @@ async function passHold(sql: Sql, lane: TestLane): Promise<void> {
   const hold = holdOf(sql, lane);
   for (let round = 0; round < 20; round++) {
     await hold.poll();
+    await passMinute(sql);
     await lane.settle();
     const solid = await readCursor(sql, LANE_NETWORK, "solid");
     if (solid !== null) {
@@ -296,4 +334,60 @@ test("a payout whose transactions the database refuses keeps the nonce that the 
   await lane.finish();
   assertEquals(await lane.states(), ["o0 final 8", "o1 final 7"]);
   assertEquals([...paid(lane)].sort(), ["o0", "o1"]);
+});
+
+test("a node whose chain nodes are silent tells of what its signer gave nonces to, and each is paid once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const other = countingSigner(sql, LANE_NETWORK, {}, "A");
+  const sent = await lostPayouts(sql, lane);
+  await lane.addPayout("o0");
+  const holds = [
+    new HistoryHold({ sql, chain: silent(lane.chain.port), signer: lane.signer }),
+    holdOf(sql, lane, other),
+  ];
+  for (let round = 0; round < 20 && await isHeld(sql); round++) {
+    for (const hold of holds) await hold.poll();
+    await passMinute(sql);
+    await lane.settle();
+  }
+  assertEquals(await lane.states(), ["o0 queued null", "o1 signed 7", "o2 signed 8"]);
+  for (const bytes of sent) await lane.chain.port.broadcast({ txid: "", bytes, expiresAt: null });
+  await lane.turnOfOther(other);
+  await lane.finish();
+  assertEquals([paidAgain(lane), [...paid(lane)].sort()], [[], ["o0", "o1", "o2"]]);
+});
+
+test("what a signer tells of after its nonce was promised to others gets no other one until a block has taken that", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const other = countingSigner(sql, LANE_NETWORK, {}, "A");
+  await lostPayouts(sql, lane);
+  const deps = { sql, chain: lane.chain.port };
+  for (const id of ["out_a", "out_b"]) assertEquals(await fillGap(sql, LANE_NETWORK, id, 9), true);
+  assertEquals(await fillGap(sql, LANE_NETWORK, "out_c", 9), false, "only what is below is filled");
+  await restoreLanes({ ...deps, signer: lane.signer, fillsGaps: false });
+  await restoreLanes({ ...deps, signer: other, fillsGaps: true });
+  const promised = (nonce: number) =>
+    sql`INSERT INTO book.lane_nonce (network, payer, nonce, intents)
+      VALUES (${LANE_NETWORK}, 'hot', ${nonce}, ${["o2"]}::text[])`;
+  await assertRejects(() => promised(9), Error, "may still be paid with one that a signer gave it");
+});
+
+test("a payout whose nonce a signer has told of is not given back before its transactions are added", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lostPayouts(sql, lane);
+  await keepToldNonce(sql, LANE_NETWORK, { payer: "hot", nonce: 7, intents: ["o1"] });
+  const mute = { live: () => Promise.resolve([]) };
+  await restoreLanes({ sql, chain: lane.chain.port, signer: mute, fillsGaps: false });
+  assertEquals(await lane.states(), ["o1 queued 7", "o2 queued null"]);
+  await assertRejects(
+    () => sql`UPDATE book.outgoing SET status = 'void' WHERE id = 'o1'`,
+    Error,
+    "may still pay it",
+  );
 });
