@@ -93,6 +93,19 @@ export function misspeltGuard(schema: z.ZodType, sent: unknown): Detail | null {
   return null;
 }
 
+/**
+ * The first field of a body that looks like a reference which refuses a repeat, such as `orderId`; for requests
+ * that have no such field. One that is null asks for nothing.
+ */
+export function referenceIn(schema: z.ZodType, sent: unknown): string | null {
+  const names = namesOf(schema, sent);
+  const letters = lettersOf("referenceId");
+  const found = names?.unknown.find((one) =>
+    (names.body[one.name] ?? null) !== null && isNearMiss(one.letters, letters)
+  );
+  return found === undefined ? null : found.name.slice(0, LONGEST_SHOWN);
+}
+
 /** Faults in which a required field that is missing names the unknown one that was probably meant to be it. */
 export function withMisspelt(
   details: readonly Detail[],

@@ -20,7 +20,10 @@ export const CHANGE_RECORD: readonly Change[] = [
       "/api/settlements/{settlementId}` answers one settlement; a field of a body that was probably " +
       "meant to be another one is refused with the question which one (`reference_id`, `orderId` and " +
       "`idempotencyKey` of a payout, `amount` of a page among them), and a required field that is missing " +
-      "names it; a payout with the header `Idempotency-Key` and without `referenceId` is a 400; balances of " +
+      "names it; a payout with the header `Idempotency-Key` and without `referenceId` is a 400; so are `orderId`, `externalId`, `requestId` and the " +
+      "like without `referenceId` on `POST /api/deposit-address` and `POST /api/deposit-url` as well (a field " +
+      "for your own tracing needs `referenceId` beside it), and any such field, `referenceId` too, of " +
+      "`POST /api/settlements` without the header `Idempotency-Key`; balances of " +
       "the list have `minWithdrawal`; `deposit.failed` has `referenceId`",
   },
   {

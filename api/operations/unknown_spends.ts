@@ -26,6 +26,7 @@ import { askAsAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { type ApiContext, endIds } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
+import * as f from "../http/fields.ts";
 import { adminRoute, type StaffRequest } from "../http/route.ts";
 import { failoverDone } from "./failover.ts";
 
@@ -86,7 +87,7 @@ export const bookSpend = adminRoute({
   body: z.strictObject({
     txid,
     merchantId: z.string().min(1).max(100),
-    referenceId: z.string().min(1).max(255).nullable().meta({
+    referenceId: f.referenceId.nullable().meta({
       description:
         "The merchant's reference of that payout, which refuses a repeat of it; null: it had " +
         "none, and a repeat is a new withdrawal, which is paid as well",

@@ -17,6 +17,7 @@ import { type ApiContext, endIds } from "../http/context.ts";
 import { errorAnswer, forbidden, invalidField, notDone, notFound } from "../http/errors.ts";
 import { exampleOf } from "../http/example.ts";
 import * as f from "../http/fields.ts";
+import { referenceIn } from "../http/misspelt.ts";
 import { actorOf, type Caller } from "../http/permission.ts";
 import { route } from "../http/route.ts";
 import { historyOf, settlement, settlementView } from "./settlements.ts";
@@ -33,6 +34,10 @@ const newSettlement = z.looseObject({
   destinationNetwork: f.network,
 });
 
+/** A reference is sent to be paid once, and only the header sees to that. */
+const UNGUARDED = "There is no such field, and it refuses no repeat of a settlement. " +
+  "Send the header Idempotency-Key, and with it this field as you like, or leave it out";
+
 const MESSAGES = {
   PROCESSING: "Settlement created and being processed",
   APPROVAL_REQUIRED: "Settlement created and awaiting admin approval",
@@ -45,6 +50,8 @@ export const createSettlement = route({
     "Costs what a withdrawal costs, drains this pair's balance alone, and is read here: " +
     "settlements send no events. From the approval threshold on it waits for an administrator. " +
     "A key that shows `needsApproval` has no payout right yet. " +
+    "A repeat is known by the header `Idempotency-Key` alone: without it a field that was probably meant for " +
+    "that, `referenceId` or `orderId` for example, is a 400. " +
     "After a 500 `Payout initiation failed` the money is back and the key may be used again.",
   access: { scope: "acting", anyOf: ["write", "payout"], adminAnyOf: ["admin:payments"] },
   needsActiveMerchant: true,
@@ -96,6 +103,8 @@ export const createSettlement = route({
     if (typeof merchantId !== "string") return merchantId;
     const idempotencyKey = readIdempotencyKey(headers);
     if (typeof idempotencyKey === "object" && idempotencyKey !== null) return idempotencyKey;
+    const reference = idempotencyKey === null ? referenceIn(newSettlement, body) : null;
+    if (reference !== null) return invalidField(reference, UNGUARDED, "unrecognized_keys");
     const { newId } = context;
     const { currency, destinationNetwork } = body;
     const chain = context.chains.get(destinationNetwork);

@@ -125,8 +125,14 @@ test("a lost payout is booked with its reference or expressly without one, and t
     body: { txid: "cc", merchantId: id },
   });
   assertEquals([silent.status, silent.body.details[0].path], [400, ["referenceId"]]);
+  // what no merchant can send refuses no repeat
+  for (const referenceId of ["", "lost\n1", "x".repeat(129)]) {
+    const body = { txid: "cc", merchantId: id, referenceId };
+    const strange = await api.call("POST", "/api/admin/failover/book", { key: admin, body });
+    assertEquals([strange.status, strange.body.details[0].path], [400, ["referenceId"]]);
+  }
   assertEquals((await api.sql`SELECT FROM book.withdrawal`).length, 0);
-  await run("book", ["cc", id], { reference: "lost-1" });
+  await run("book", ["cc", id], { reference: " lost-1\n" });
   const body = { amount: "10", currency: "USDT", network: "TRX", destination: DESTINATION };
   const repeated = await api.call("POST", "/api/withdrawals", {
     key,

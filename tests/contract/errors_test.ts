@@ -430,6 +430,25 @@ rule(
 );
 
 rule(
+  "a settlement that counts on a reference is 400 without the header Idempotency-Key, which alone guards it",
+  async (api) => {
+    const shop = await openShop(api, { funds: "100" });
+    await whitelist(api, shop);
+    const path = "/api/settlements";
+    for (const field of ["referenceId", "reference_id", "orderId", "reference", "idempotencyKey"]) {
+      const refused = await shop.post(path, { ...SETTLEMENT, [field]: "order-1" });
+      assertEquals([refused.status, refused.body.details?.[0]?.path], [400, [field]]);
+      assertMatch(refused.body.details[0].message, /Send the header Idempotency-Key/);
+    }
+    assertEquals((await shop.get(path)).body.pagination.total, 0);
+    const noted = { ...SETTLEMENT, referenceId: "order-1", orderId: "order-1" };
+    assertEquals((await shop.post(path, noted, { "Idempotency-Key": "order-1" })).status, 201);
+    // null is no reference
+    assertEquals((await shop.post(path, { ...SETTLEMENT, referenceId: null })).status, 201);
+  },
+);
+
+rule(
   "a required field that was misspelt is 400 with the name that was sent instead",
   async (api) => {
     const shop = await openShop(api, { funds: "100" });

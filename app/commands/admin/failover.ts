@@ -124,7 +124,8 @@ function referenceOf({ reference, "without-reference": without }: Options): stri
       2,
     );
   }
-  if (reference !== undefined && reference.trim() !== "") return reference;
+  const told = reference?.trim() ?? "";
+  if (told !== "") return told;
   if (without !== undefined) return null;
   throw new Refused(
     "Cannot book without --reference TEXT, the merchant's own referenceId of that payout: ask the merchant. " +
