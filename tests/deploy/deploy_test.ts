@@ -92,6 +92,8 @@ const Service = z.looseObject({
   secrets: z.array(z.string()).default([]),
   image: z.string(),
   init: z.boolean().optional(),
+  mem_limit: z.string().optional(),
+  memswap_limit: z.string().optional(),
   ulimits: z.record(z.string(), z.number()).optional(),
   healthcheck: z.object({ test: z.array(z.string()) }),
   command: z.array(z.string()).default([]),
@@ -121,6 +123,9 @@ Deno.test({
         assert(["both", reader].includes(known.get(name) ?? ""), `${reader}: ${name}`);
       }
       assertEquals([one.read_only, one.cap_drop], [true, ["ALL"]]);
+      // keys are in the memory of both
+      assertMatch(one.mem_limit ?? "", /^\d+g$/);
+      assertEquals(one.memswap_limit, one.mem_limit, "nothing is swapped");
       assertEquals(one.security_opt, ["no-new-privileges:true"]);
       // Deno as the first process of a container leaves the ended children of others behind
       assertEquals([one.init, one.ulimits?.core], [true, 0]);
@@ -151,6 +156,34 @@ Deno.test({
     assertEquals(signer.networks.map((name) => compose.networks[name]?.internal), [true]);
     assertEquals([signer.ports, database.ports], [[], []]);
     assert(service.ports.every((port) => port.startsWith("127.0.0.1:")));
+  },
+});
+
+const Unlogged = z.object({
+  services: z.record(
+    z.string(),
+    z.strictObject({
+      logging: z.strictObject({ driver: z.literal("none") }),
+      environment: z.record(z.string(), z.null()).default({}),
+    }),
+  ),
+});
+
+Deno.test({
+  name:
+    "a command in a container of its own leaves its output in no log, and gets a key by its name",
+  ignore: needs({ read: true, env: true, net: true }),
+  fn: async () => {
+    const { services } = Unlogged.parse(await parseYaml(await text("deploy/unlogged.yaml")));
+    const names = Object.entries(services).map(([one, { environment }]) => [
+      one,
+      Object.keys(environment),
+    ]);
+    assertEquals(names, [["signer", []], ["service", ["ADMIN_API_KEY"]]]);
+    const guide = await text("docs/operations.md");
+    const runs = guide.split("\n").filter((line) => /\b(?:docker|compose\b.*) run /.test(line));
+    assertEquals(runs.length, 2);
+    for (const line of runs) assertMatch(line, /--log-driver none|-f deploy\/unlogged\.yaml/);
   },
 });
 
