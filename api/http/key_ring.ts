@@ -79,15 +79,15 @@ const LARGEST_MEMORY = 50_000;
 /** Texts that are no keys, likewise: of these nothing but the work is lost. */
 const LARGEST_MEMORY_OF_UNKNOWN = 10_000;
 
-/** The time for which texts of keys are kept, milliseconds. */
+/** The time after which the next request with a key drops the texts of keys, milliseconds. */
 const TEXT_MEMORY_MS = 5_000;
 /** Texts that are kept at most; without room they are hashed each time. */
 const MOST_TEXTS = 10_000;
 
 /**
  * The hashes of keys that were found a moment ago, by their texts: hashing one anew takes an eighth of what
- * the interface does for a request. All are dropped together, so that a key's text stays in memory for
- * some seconds after its last request at most.
+ * the interface does for a request. All are dropped together, by the first request with a key some seconds after
+ * they were dropped before: while there are no such requests, the texts of the last ones stay in memory.
  */
 class KeyTexts {
   readonly #hashes = new Map<string, string>();
