@@ -89,6 +89,13 @@ export class CallPace {
     return blocks.length + others.length + requests.length;
   }
 
+  /** True if a call would be sent at once. */
+  get isFree(): boolean {
+    if (this.waiting > 0) return false;
+    const from = this.#now() - this.#windowMs;
+    return this.#sent.filter(({ at }) => at > from).length < this.perSecond;
+  }
+
   /** The node refused: others use the same quota, or it is smaller than was configured. */
   slowDown(perSecond: number | null): void {
     const named = perSecond === null ? Infinity : perSecond - 1;

@@ -208,6 +208,11 @@ export class ChainNode {
     return this.#pace?.perSecond ?? null;
   }
 
+  /** True if a call of it would be sent at once. */
+  get isFree(): boolean {
+    return this.#pace?.isFree ?? true;
+  }
+
   /** For how much longer it answers nothing, as it said; milliseconds. */
   get suspendedMs(): number {
     return Math.max(0, Math.ceil(this.#suspendedUntil - performance.now()));

@@ -156,7 +156,8 @@ export class NodePool implements NetworkNodes {
   }
 
   /**
-   * Asks several nodes at once, as they are preferred.
+   * Asks several nodes at once, as they are preferred. One whose calls per second are used up is left out while others
+   * are free. What has not come when this returns is given up, so that it waits for no turn of its node.
    *
    * @param terms `most`: so many nodes; `othersMs`: once one has answered, the others are waited for so long
    * @returns at least one answer
@@ -171,7 +172,8 @@ export class NodePool implements NetworkNodes {
     },
   ): Promise<readonly T[]> {
     using total = new Deadline(this.#totalTimeoutMs);
-    const bound = total.with(signal);
+    const over = new AbortController();
+    const bound = AbortSignal.any([total.with(signal), over.signal]);
     const answers: T[] = [];
     let lastFailure: ChainUnavailable | null = null;
     const first = Promise.withResolvers<void>();
@@ -188,8 +190,7 @@ export class NodePool implements NetworkNodes {
         lastFailure = error;
       }
     };
-    const asked = this.#inOrder().filter((node) => !this.#healthOf(node).isCooling).slice(0, most);
-    const all = Promise.all(asked.map(ask));
+    const all = Promise.all(this.#askable().slice(0, most).map(ask));
     let timer: ReturnType<typeof setTimeout> | undefined;
     const enough = first.promise.then(() =>
       new Promise<void>((resolve) => timer = setTimeout(resolve, othersMs))
@@ -198,9 +199,17 @@ export class NodePool implements NetworkNodes {
       await Promise.race([all, enough]);
     } finally {
       clearTimeout(timer);
+      over.abort();
     }
     if (answers.length > 0) return [...answers];
     throw lastFailure ?? this.#allCooling();
+  }
+
+  /** Nodes that can be asked at once; where none can, those that only have to wait for their turn. */
+  #askable(): readonly ChainNode[] {
+    const awake = this.#inOrder().filter((node) => !this.#healthOf(node).isCooling);
+    const free = awake.filter((node) => node.isFree);
+    return free.length > 0 ? free : awake;
   }
 
   #allCooling(): ChainUnavailable {

@@ -1,0 +1,53 @@
+import { assertEquals } from "@std/assert";
+import { ChainNode } from "../../chains/nodes/node.ts";
+import { NodePool } from "../../chains/nodes/node_pool.ts";
+
+function nodeOf(name: string, callsPerSecond: number): ChainNode {
+  return new ChainNode({ url: `http://${name}.local`, requestTimeoutMs: 5_000, callsPerSecond });
+}
+
+function poolOf(...nodes: readonly ChainNode[]): NodePool {
+  return new NodePool(nodes, {
+    totalTimeoutMs: 5_000,
+    blockAt: () => Promise.resolve(null),
+  });
+}
+
+const AT_ONCE = { most: 3, othersMs: 20 };
+
+/** A read that waits for so many turns of its node. */
+function turns(count: number) {
+  return async (node: ChainNode, signal: AbortSignal) => {
+    for (let i = 0; i < count; i++) await node.turn("call", signal);
+    return node.label;
+  };
+}
+
+/** Time after which a call that is not given up has its turn. */
+async function msUntilTurn(node: ChainNode): Promise<number> {
+  const from = performance.now();
+  await node.turn("call");
+  return performance.now() - from;
+}
+
+Deno.test("what a read of several nodes needs no more does not wait for turns of a slow one", async () => {
+  const slow = nodeOf("slow", 1);
+  const pool = poolOf(nodeOf("fast", 0), slow);
+  assertEquals(await pool.readSeveral(turns(3), AT_ONCE), ["fast.local"]);
+  const ms = await msUntilTurn(slow);
+  assertEquals(ms < 1_500, true, `${ms} ms`);
+});
+
+Deno.test("a node whose calls are used up is not among several that are read while another is free", async () => {
+  const slow = nodeOf("slow", 1);
+  await slow.turn("call");
+  let asked = 0;
+  const read = async (node: ChainNode, signal: AbortSignal) => {
+    asked += 1;
+    return await turns(1)(node, signal);
+  };
+  assertEquals(await poolOf(slow, nodeOf("fast", 0)).readSeveral(read, AT_ONCE), ["fast.local"]);
+  assertEquals(asked, 1);
+  assertEquals(await poolOf(slow).readSeveral(read, AT_ONCE), ["slow.local"]);
+  assertEquals(asked, 2);
+});
