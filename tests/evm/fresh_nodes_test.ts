@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ChainUnavailable } from "../../chains/chain.ts";
+import { type BlockRef, ChainUnavailable } from "../../chains/chain.ts";
 import { createEvmChain, type EvmChain } from "../../chains/evm/evm_chain.ts";
+import { NewestHeads } from "../../chains/evm/read/newest_heads.ts";
+import { NewestPlace } from "../../chains/nodes/believed_nodes.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { addressOf, composeBlock, HOT, USDT } from "./support/block_fixture.ts";
@@ -84,12 +87,55 @@ test("a transfer that fails at a node that is stuck only is no failed transfer",
   assertEquals(failure.category, "reverted");
 });
 
-test("a node that is a few blocks behind another one's clock is found by what the other is known to have", async () => {
-  await using behind = nodeAt({ height: 1_290, ageSeconds: 20 }, 40n);
-  await using good = nodeAt(NEWEST, 2n);
-  const chain = chainOf(behind, good);
-  const expected = (await chainOf(good).estimateFee([MOVEMENT])).limit;
-  assertEquals((await chain.estimateFee([MOVEMENT])).limit, expected);
+function headAt(height: number, ageMs = 4_000): BlockRef {
+  const time = Date.now() - ageMs;
+  return { height, parentHeight: height - 1, hash: "", parentHash: "", time, tick: time };
+}
+
+/** Newest blocks of nodes, each at a height; and the clock by which they were told. */
+function headsAt(...heights: readonly number[]) {
+  const clock = { now: 0 };
+  const heads = new NewestHeads(new NewestPlace(12_000), 12_000, () => clock.now);
+  for (const [i, height] of heights.entries()) {
+    const url = `http://node${i}.local`;
+    heads.record(new ChainNode({ url, requestTimeoutMs: 1_000 }), headAt(height));
+  }
+  return { heads, clock };
+}
+
+test("a node is behind where two others are known to be far above it, not where one is", () => {
+  const { heads, clock } = headsAt(1_290, 1_300, 1_300);
+  assertEquals([1_300, 1_296, 1_290].map((height) => heads.isNear(headAt(height))), [
+    true,
+    true,
+    false,
+  ]);
+  assertEquals(heads.isNear(headAt(1_300, 60_000)), false, "the clock says so alone");
+  clock.now = 61_000;
+  assert(heads.isNear(headAt(1_290)), "what is long ago is no measure");
+  assert(headsAt(1_290, 1_300).heads.isNear(headAt(1_290)));
+  assert(headsAt(1_300, 1_299, 90_000).heads.isNear(headAt(1_300)));
+});
+
+test("of nodes that are all stuck none is the furthest by a height that no other has reached", () => {
+  const { heads } = headsAt(1_200, 1_190, 90_000);
+  assertEquals(heads.isFurther(headAt(90_000), headAt(1_200)), false);
+  assertEquals(heads.isFurther(headAt(1_200), headAt(1_190)), true);
+  assertEquals(headsAt(1_200, 1_190).heads.isFurther(headAt(1_200), headAt(1_190)), true);
+});
+
+test("one node of three that names a far newer block decides neither a price nor a revert", async () => {
+  for (const ageSeconds of [4, 3_600]) {
+    await using one = nodeAt({ height: 1_300, ageSeconds }, 2n);
+    await using other = nodeAt({ height: 1_301, ageSeconds }, 2n);
+    const far = { height: 2_000, ageSeconds };
+    await using liar = nodeAt(far, 100n, { eth_estimateGas: () => REVERTED });
+    const chain = chainOf(one, other, liar);
+    const expected = (await chainOf(one).estimateFee([MOVEMENT])).limit;
+    for (let i = 0; i < 3; i++) {
+      assertEquals((await chain.estimateFee([MOVEMENT])).limit, expected);
+    }
+  }
 });
 
 test("where every node is stuck the one that is furthest tells the prices", async () => {

@@ -10,7 +10,7 @@ import type { FeeEstimate } from "../../fees.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { COIN_DECIMALS, envelopeTerms, weiAmount } from "../pay/envelope.ts";
 import { feeHistorySchema, quantitySchema } from "./answers.ts";
-import { answerAt } from "./newest_heads.ts";
+import { type AnswerAt, answerAt, confirmedHeight } from "./newest_heads.ts";
 import { type EvmSource, quantityOf, rpc } from "./source.ts";
 
 /** Blocks whose tips are looked at. */
@@ -45,13 +45,19 @@ export async function readGasPrices(source: EvmSource, signal?: AbortSignal): Pr
     (node, bound) => answerAt(source, node, pricesOf, bound),
     { signal, most: NODES_ASKED, othersMs: OTHERS_MS },
   );
-  const newest = Math.max(...answers.map(({ head }) => head.height));
   const near = answers.filter(({ head }) => source.heads.isNear(head));
-  const believed = near.length > 0 ? near : answers.filter(({ head }) => head.height === newest);
+  const believed = near.length > 0 ? near : furthestOf(answers);
   return {
     base: middle(believed.map(({ answer }) => answer.base)),
     tip: middle(believed.map(({ answer }) => answer.tip)),
   };
+}
+
+/** Answers of the nodes that are furthest; of three or more at least two. */
+function furthestOf<T>(answers: readonly AnswerAt<T>[]): readonly AnswerAt<T>[] {
+  const heights = answers.map(({ head }) => head.height);
+  const least = confirmedHeight(heights) ?? Math.max(...heights);
+  return answers.filter(({ head }) => head.height >= least);
 }
 
 /** The middle one, of two the lower. */

@@ -1,7 +1,7 @@
 /**
  * The newest block of each node, for what changes with every block: prices, and whether a transaction would fail. A
- * node that is stuck answers that as readily as any other, so its answer counts only where its newest block is near
- * the best one.
+ * node that is stuck answers that as readily as any other, so its answer counts only where its newest block is near the
+ * clock, and near a height that two other nodes have reached: one node that names a far height makes no other one stuck.
  *
  * @module
  */
@@ -21,6 +21,15 @@ const MEASURE_MS = 60_000;
 const NEAR_MS = 30_000;
 /** The same in blocks. */
 const NEAR_BLOCKS = 4;
+
+/** Fewer nodes than this do not show which of them is wrong. */
+const FEWEST_WITNESSES = 3;
+
+/** The height that two nodes have reached; null where there are too few of them to say. */
+export function confirmedHeight(heights: readonly number[]): number | null {
+  if (heights.length < FEWEST_WITNESSES) return null;
+  return heights.toSorted((a, b) => b - a)[1] ?? null;
+}
 
 /** See the module. */
 export class NewestHeads implements KnownHeads {
@@ -59,13 +68,20 @@ export class NewestHeads implements KnownHeads {
 
   isNear({ height, time }: BlockRef): boolean {
     const nearMs = Math.max(NEAR_MS, NEAR_BLOCKS * this.#blockMs);
-    const now = this.#monotonic();
-    const heights = [...this.#known.values()]
-      .filter(({ at }) => now - at < MEASURE_MS)
-      .map(({ block }) => block.height);
-    const behind = Math.max(height, ...heights) - height;
+    const behind = (this.#confirmed ?? height) - height;
     return behind <= Math.max(NEAR_BLOCKS, nearMs / this.#blockMs) &&
       Date.now() - time < nearMs;
+  }
+
+  isFurther({ height }: BlockRef, than: BlockRef): boolean {
+    const most = this.#confirmed ?? Infinity;
+    return Math.min(height, most) > Math.min(than.height, most);
+  }
+
+  get #confirmed(): number | null {
+    const now = this.#monotonic();
+    const measures = [...this.#known.values()].filter(({ at }) => now - at < MEASURE_MS);
+    return confirmedHeight(measures.map(({ block }) => block.height));
   }
 }
 
@@ -90,8 +106,8 @@ export async function answerAt<T>(
 type Simulated<T> = { readonly value: T } | { readonly reverted: ChainUnavailable };
 
 /**
- * Reads what changes with every block, from the first node that is near the newest one; where none is, from the one that
- * is furthest.
+ * Reads what changes with every block, from the first node whose newest block is near; where none has one, from the one
+ * that is furthest.
  *
  * @throws {ChainUnavailable} `reverted` where a simulation fails at that node; when none can be read
  */
@@ -113,7 +129,7 @@ export async function readFresh<T>(
     {
       signal,
       isEnough: ({ head }) => source.heads.isNear(head),
-      better: (kept, found) => found.head.height > kept.head.height ? found : kept,
+      better: (kept, found) => source.heads.isFurther(found.head, kept.head) ? found : kept,
     },
   );
   if ("reverted" in answer) throw answer.reverted;

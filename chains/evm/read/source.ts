@@ -90,8 +90,10 @@ export interface KnownHeads {
    * @throws {ChainUnavailable} when it does not answer, or what it says cannot be
    */
   of(node: ChainNode, signal: AbortSignal): Promise<BlockRef>;
-  /** True for a newest block that is near the clock and near the best one that is known. */
+  /** True for a newest block that is near the clock, and near the height that two nodes of three or more have reached. */
   isNear(block: BlockRef): boolean;
+  /** True for a newest block above another one, as far as two nodes of three or more have reached it. */
+  isFurther(block: BlockRef, than: BlockRef): boolean;
 }
 
 /** See the module. */
