@@ -21,6 +21,8 @@ const LAST_BLANK = 0x20;
 
 /** Length of the text without its lists: far more than blocks have transactions. */
 const LONGEST_REST_BYTES = 32 * 1024 * 1024;
+/** Length of one member of a list: gas pays for far less in a log. */
+const LONGEST_MEMBER_BYTES = 32 * 1024 * 1024;
 const FIRST_SIZE = 4 * 1024;
 
 /** Receives what is taken out. */
@@ -98,7 +100,7 @@ export class ListCutter {
   /**
    * Takes the next piece of the text.
    *
-   * @throws {ChainUnavailable} `malformed` where a list has a member that is no object, or what is left is too long
+   * @throws {ChainUnavailable} `malformed` where a list has a member that is no object or too long, or what is left is too long
    */
   push(piece: Uint8Array): void {
     /** From where on the piece belongs to what is left, or to the present member. */
@@ -142,7 +144,7 @@ export class ListCutter {
     if (this.#depth < 0) {
       this.#rest.add(piece.subarray(from));
       this.#requireShort();
-    } else if (this.#depth > 0) this.#begun.add(piece.subarray(from));
+    } else if (this.#depth > 0) this.#begin(piece.subarray(from));
   }
 
   /** The text without its lists, after its last piece. */
@@ -172,10 +174,18 @@ export class ListCutter {
     return opens;
   }
 
+  /** Keeps a part of a member whose end is not there yet. */
+  #begin(part: Uint8Array): void {
+    if (this.#begun.size + part.length > LONGEST_MEMBER_BYTES) {
+      throw malformed(`a member of a list has more than ${LONGEST_MEMBER_BYTES} bytes`);
+    }
+    this.#begun.add(part);
+  }
+
   #member(last: Uint8Array): void {
     let bytes = last;
     if (this.#begun.size > 0) {
-      this.#begun.add(last);
+      this.#begin(last);
       bytes = this.#begun.take();
     }
     this.#members.member(jsonOf(this.#decoder.decode(bytes)));

@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { ChainUnavailable } from "../../chains/chain.ts";
+import { LogLists } from "../../chains/evm/read/receipt_logs.ts";
 import { ListCutter } from "../../chains/nodes/list_cutter.ts";
 
 /** A text cut with pieces of a size: what is left of it, and the lists that were taken out. */
@@ -71,4 +72,35 @@ Deno.test("a list of anything but objects is no list of logs", () => {
   for (const member of ["1", '"a"', "[{}]", "null", "{,}"]) {
     assertThrows(() => cut(`{"logs":[${member}]}`, 3), ChainUnavailable);
   }
+});
+
+Deno.test("a member of a list that does not end is given up at 32 MB", () => {
+  const cutter = new ListCutter("logs", { member: () => {}, end: () => 0 });
+  cutter.push(new TextEncoder().encode('{"logs":[{"data":"0x'));
+  const megabyte = new Uint8Array(1024 * 1024).fill(48);
+  for (let i = 0; i < 31; i++) cutter.push(megabyte);
+  const failure = assertThrows(() => cutter.push(megabyte), ChainUnavailable);
+  assertEquals(
+    failure.message,
+    "Cannot read a long answer as a member of a list has more than 33554432 bytes",
+  );
+  assertEquals(failure.category, "malformed");
+});
+
+Deno.test("lists of logs take memory for what is in them", () => {
+  const lists = new LogLists(new Map());
+  const log = { address: `0x${"1".repeat(40)}`, topics: [], logIndex: "0x0" };
+  const fill = (digits: number) => {
+    lists.member({ ...log, data: `0x${"5c".repeat(digits)}` });
+    return lists.end();
+  };
+  for (const bytes of [100, 6_000, 200]) fill(bytes);
+  for (let i = 0; i < 1_000; i++) lists.end();
+  const [short, long, later] = lists.lists.map(({ encoded }) => encoded);
+  assertEquals([short, long, later].map((encoded) => encoded?.at(-1)), [0x5c, 0x5c, 0x5c]);
+  assertEquals(short?.buffer.byteLength, short?.length);
+  assertEquals(later?.buffer.byteLength, later?.length);
+  const held = new Set(lists.lists.map(({ encoded }) => encoded.buffer));
+  const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  assertEquals(bytes < 16_384, true, `${bytes} bytes`);
 });

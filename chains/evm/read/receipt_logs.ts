@@ -15,6 +15,7 @@ export const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11
 /** Far above what gas can pay for in a block: an eighth of a unit's worth of bytes each. */
 const MOST_BYTES = 128 * 1024 * 1024;
 const FIRST_SIZE = 4 * 1024;
+const NOTHING = new Uint8Array(0);
 
 const writer = new RlpWriter();
 
@@ -131,11 +132,20 @@ export class LogLists implements CutMembers {
 
   /** See {@linkcode CutMembers}. */
   end(): number {
-    this.lists.push(this.#collector.logs(this.#buffer.subarray(0, this.#size)));
+    this.lists.push(this.#collector.logs(this.#take()));
     this.#collector = new LogCollector(this.#tokens);
-    this.#buffer = new Uint8Array(FIRST_SIZE);
-    this.#size = 0;
     return this.lists.length - 1;
+  }
+
+  /** The bytes of the present list. A short list is copied, as it would hold the whole buffer; a buffer that grew is given away. */
+  #take(): Uint8Array {
+    const size = this.#size;
+    this.#size = 0;
+    if (size === 0) return NOTHING;
+    if (this.#buffer.length === FIRST_SIZE) return this.#buffer.slice(0, size);
+    const bytes = this.#buffer.subarray(0, size);
+    this.#buffer = new Uint8Array(FIRST_SIZE);
+    return bytes;
   }
 
   #append(bytes: Uint8Array): void {
