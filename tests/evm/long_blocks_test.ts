@@ -158,6 +158,27 @@ test("others have the thread while a stuffed block is read, and while it is prov
   assert(proving >= 2, `${proving} turns`);
 });
 
+test("others have the thread while many receipts are proven of which each alone is short", async () => {
+  const data = `0x${"5c".repeat(240 * 1024)}`;
+  const { head, receipts } = composeBlock(
+    1,
+    Array.from({ length: 12 }, () => ({ logs: [{ ...EMPTY_LOG, data }] })),
+  );
+  const tokens = new Map();
+  using read = new LongReads({ tokens, totalTimeoutMs: 15_000, nodes: 1 }).begin(1, head.hash);
+  const parsed = read.receipts.safeParse(receipts);
+  assert(parsed.success && parsed.data !== null);
+  const { data: found } = parsed;
+  const shaped = headSchema.parse(head);
+  let answer: BlockAnswer | null = null;
+  const proving = await turnsDuring(async () => {
+    const ignored = { zeroValue: 0, otherContract: 0 };
+    answer = await parseLongBlock(shaped, found, { tokens, hotWallet: HOT, ignored });
+  });
+  assert(answer !== null && said(answer) === "");
+  assert(proving >= 1, `${proving} turns`);
+});
+
 test("no length of an answer stops the scan at its block", async () => {
   const receipts = composeBlock(1, [{ logs: logs(2_000) }]);
   const text = JSON.stringify(receipts.receipts);

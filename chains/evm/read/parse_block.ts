@@ -103,13 +103,13 @@ export function isEmpty({ transactions, receiptsRoot, gasUsed }: HeadAnswer): bo
 
 /** Receipts of a block up to which their root is made in one go. */
 const RECEIPTS_AT_ONCE = 1_000;
-/** Bytes of logs in one receipt up to which it is. */
+/** Bytes of logs in all of them up to which it is. */
 const BYTES_AT_ONCE = 256 * 1024;
 
 /** True for receipts whose root would hold the thread if it was made in one go. */
 function areMany(receipts: readonly ReadReceipt[]): boolean {
-  return receipts.length > RECEIPTS_AT_ONCE ||
-    receipts.some(({ logs }) => logs.encoded.length > BYTES_AT_ONCE);
+  const bytes = receipts.reduce((sum, { logs }) => sum + logs.encoded.length, 0);
+  return receipts.length > RECEIPTS_AT_ONCE || bytes > BYTES_AT_ONCE;
 }
 
 /**
