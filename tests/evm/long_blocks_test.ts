@@ -278,6 +278,25 @@ test("a block that never comes whole is read receipt by receipt, and those that 
   assertEquals(answer, "7 #6001");
 });
 
+test("receipts of a block that is tried no more make room for those of a later one", () => {
+  let now = 0;
+  const reads = new LongReads({
+    tokens: new Map(),
+    totalTimeoutMs: 15_000,
+    nodes: 1,
+    monotonic: () => now,
+  });
+  const old = reads.keptOf(100, "0xold");
+  now = 250_000;
+  assert(reads.keptOf(100, "0xold") === old);
+  now = 500_000;
+  assert(reads.keptOf(1_000, "0xnew") !== reads.keptOf(1_000, "0xnew"), "the lower one is tried");
+  now = 550_000;
+  const kept = reads.keptOf(1_000, "0xnew");
+  assert(reads.keptOf(1_000, "0xnew") === kept);
+  assert(reads.keptOf(100, "0xold") !== old);
+});
+
 test("of blocks that wait for their turn the lowest comes first, and one that is given up holds none", async () => {
   const turns = new LowestFirst();
   const order: number[] = [];

@@ -29,11 +29,15 @@ const TOGETHER_TRIES = 2;
 /** More blocks than fail at once; the oldest is forgotten. */
 const MOST_KNOWN = 100;
 
+/** Time after which receipts that no try has asked for make room for those of any other block. */
+const KEPT_MS = 5 * 60_000;
+
 /** Receipts of a block that have come one by one. */
 interface KeptReceipts {
   readonly height: number;
   readonly hash: string;
   readonly receipts: Map<string, ReadReceipt>;
+  usedAt: number;
 }
 
 /** Options of a network's long reads. */
@@ -45,6 +49,8 @@ export interface LongReadOptions {
   readonly nodes: number;
   /** Bytes that are read as one text; default a megabyte. */
   readonly oneTextBytes?: number;
+  /** Milliseconds of a clock that is never set; default `performance.now`. */
+  readonly monotonic?: () => number;
 }
 
 /** The long reads of one network. */
@@ -100,12 +106,19 @@ export class LongReads {
     if (this.#kept?.height === height) this.#kept = null;
   }
 
-  /** Receipts of a block that have come in earlier tries; only those of the lowest block are kept. */
+  /**
+   * Receipts of a block that have come in earlier tries; only those of the lowest block that is still tried are kept.
+   */
   keptOf(height: number, hash: string): Map<string, ReadReceipt> {
-    if (this.#kept?.hash === hash) return this.#kept.receipts;
+    const now = (this.options.monotonic ?? (() => performance.now()))();
+    const kept = this.#kept;
+    if (kept?.hash === hash) {
+      kept.usedAt = now;
+      return kept.receipts;
+    }
     const receipts = new Map<string, ReadReceipt>();
-    if (this.#kept === null || this.#kept.height >= height) {
-      this.#kept = { height, hash, receipts };
+    if (kept === null || kept.height >= height || now - kept.usedAt >= KEPT_MS) {
+      this.#kept = { height, hash, receipts, usedAt: now };
     }
     return receipts;
   }
