@@ -4,6 +4,13 @@ import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { LowestFirst } from "../../chains/evm/read/lowest_first.ts";
 import { headSchema } from "../../chains/evm/read/answers.ts";
 import { LongReads } from "../../chains/evm/read/long_reads.ts";
+import { makeSource } from "../../chains/evm/read/make_source.ts";
+import { readTransaction } from "../../chains/evm/read/read_transaction.ts";
+import { evmBlockAt, readBlock } from "../../chains/evm/read/read_blocks.ts";
+import { FinalBlocks } from "../../chains/evm/read/source.ts";
+import { NewestPlace } from "../../chains/nodes/believed_nodes.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
+import { NodePool } from "../../chains/nodes/node_pool.ts";
 import { parseLongBlock } from "../../chains/evm/read/parse_block.ts";
 import { formatAmount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
@@ -297,10 +304,47 @@ test("receipts of a block that is tried no more make room for those of a later o
   assert(reads.keptOf(100, "0xold") !== old);
 });
 
+test("a look-up of a transaction waits for its turn behind every block of a scan", async () => {
+  await using node = startScriptedRpc(scripts(STUFFED));
+  const finals = new FinalBlocks();
+  const pool = new NodePool([new ChainNode({ url: node.url, requestTimeoutMs: 60_000 })], {
+    totalTimeoutMs: 60_000,
+    blockAt: evmBlockAt(finals),
+  });
+  const source = makeSource({
+    network: "ETH",
+    pool,
+    finals,
+    contracts: [["USDT", USDT]],
+    hotWallet: HOT,
+    totalTimeoutMs: 60_000,
+    place: new NewestPlace(12_000),
+    blockMs: 12_000,
+    receiptTypes: [],
+  });
+  const { turns } = source.long;
+  const entered: number[] = [];
+  const enter = turns.enter.bind(turns);
+  turns.enter = (height, signal) => {
+    entered.push(height);
+    return enter(height, signal);
+  };
+  const txid = STUFFED.receipts[0].transactionHash;
+  assertEquals((await readTransaction(source, txid, "head")).kind, "found");
+  // its receipt, then its block
+  assertEquals(entered, [Infinity, Infinity]);
+  await readBlock(source, 1, "head");
+  assertEquals(entered, [Infinity, Infinity, 1]);
+});
+
 test("of blocks that wait for their turn the lowest comes first, and one that is given up holds none", async () => {
   const turns = new LowestFirst();
   const order: number[] = [];
   await turns.enter(9, undefined);
+  const last = turns.enter(Infinity, undefined).then(() => {
+    order.push(Infinity);
+    turns.leave();
+  });
   const stop = new AbortController();
   const given = turns.enter(1, stop.signal).then(() => order.push(1), () => order.push(-1));
   const waiting = [7, 5, 6].map(async (height) => {
@@ -311,7 +355,7 @@ test("of blocks that wait for their turn the lowest comes first, and one that is
   stop.abort();
   await given;
   turns.leave();
-  await Promise.all(waiting);
+  await Promise.all([...waiting, last]);
   await turns.enter(8, undefined);
-  assertEquals(order, [-1, 5, 6, 7]);
+  assertEquals(order, [-1, 5, 6, 7, Infinity]);
 });

@@ -78,9 +78,9 @@ export class LongReads {
     return Math.max(1, ...[...this.#failures.keys()].map((height) => this.patience(height)));
   }
 
-  /** Begins to read the receipts of a block. */
-  begin(height: number, hash: string): LongRead {
-    return new LongRead(this, height, hash);
+  /** Begins to read the receipts of a block. @param turn its place among those that wait; see {@linkcode LowestFirst} */
+  begin(height: number, hash: string, turn: number = height): LongRead {
+    return new LongRead(this, height, hash, turn);
   }
 
   /** Counts a failed try. @returns false where this failure was counted before */
@@ -133,16 +133,18 @@ export class LongRead implements LongAnswer, Disposable {
   readonly #reads: LongReads;
   readonly #height: number;
   readonly #hash: string;
+  readonly #turn: number;
   readonly #slices = new Slices();
   readonly #logs: LogLists;
   #cutter: ListCutter | null = null;
   #holdsTurn = false;
 
-  constructor(reads: LongReads, height: number, hash: string) {
+  constructor(reads: LongReads, height: number, hash: string, turn: number) {
     const { tokens, totalTimeoutMs, nodes, oneTextBytes } = reads.options;
     this.#reads = reads;
     this.#height = height;
     this.#hash = hash;
+    this.#turn = turn;
     this.#logs = new LogLists(tokens);
     this.from = oneTextBytes ?? ONE_TEXT_BYTES;
     this.patience = reads.patience(height);
@@ -167,7 +169,7 @@ export class LongRead implements LongAnswer, Disposable {
   async begin(signal: AbortSignal | undefined): Promise<void> {
     this.hasBegun = true;
     if (!this.#holdsTurn) {
-      await this.#reads.turns.enter(this.#height, signal);
+      await this.#reads.turns.enter(this.#turn, signal);
       this.#holdsTurn = true;
     }
     this.#cutter = new ListCutter("logs", this.#logs);

@@ -1,4 +1,7 @@
-/** One place that many wait for. The lowest block comes first: those above it are of no use without it. */
+/**
+ * One place that many wait for. The lowest block comes first: those above it are of no use without it. A look-up of one
+ * transaction comes after all blocks that scans wait for, by the height `Infinity`.
+ */
 export class LowestFirst {
   #isTaken = false;
   readonly #waiting: { readonly height: number; readonly grant: () => void }[] = [];

@@ -90,7 +90,7 @@ export async function completeBlock(
   node: ChainNode,
   head: HeadAnswer,
   finality: Finality,
-  { finals, context, long }: EvmSource,
+  { finals, context, long, isLookUp = false }: EvmSource,
   signal: AbortSignal,
 ): Promise<BlockAnswer> {
   const { number: height } = head;
@@ -102,7 +102,7 @@ export async function completeBlock(
     }
   }
   if (isEmpty(head)) return parseBlock(head, [], context);
-  using read = long.begin(height, head.hash);
+  using read = long.begin(height, head.hash, isLookUp ? Infinity : height);
   let receipts;
   try {
     receipts = await receiptsOf(node, head, read, signal);

@@ -63,6 +63,7 @@ export async function readTransaction(
   // a block's own reading counts what is ignored
   const uncounted = {
     ...source,
+    isLookUp: true,
     context: { ...context, ignored: { zeroValue: 0, otherContract: 0 } },
   };
   return await source.pool.read(
@@ -112,7 +113,7 @@ async function readFromOne(
 
 /** The place of a transaction by its receipt, which may be long. */
 async function placeOf(node: ChainNode, call: RpcCall, { long }: EvmSource, signal: AbortSignal) {
-  using read = long.begin(0, "");
+  using read = long.begin(0, "", Infinity);
   return await rpc.ask(node, call, placeSchema, signal, read);
 }
 

@@ -101,6 +101,8 @@ export interface EvmSource {
   readonly pool: NodePool;
   readonly finals: FinalBlocks;
   readonly long: LongReads;
+  /** True for a look-up of one transaction, whose long answers come after those of scans. */
+  readonly isLookUp?: boolean;
   readonly heads: KnownHeads;
   readonly context: ParseContext;
 }
