@@ -473,3 +473,10 @@ Deno.test("a rehearsal is for staging alone", () => {
     "REHEARSAL is for staging alone, not for development",
   ]);
 });
+
+Deno.test("a cold address is kept in the one spelling of its network, however it was written", () => {
+  const checksummed = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
+  for (const written of [checksummed, checksummed.toLowerCase()]) {
+    assertEquals(load({ ETH_COLD_ADDRESS: written }).networks.ETH.coldAddress, checksummed);
+  }
+});
