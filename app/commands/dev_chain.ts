@@ -68,14 +68,15 @@ if (import.meta.main) {
   }
   const chain = await developmentOf(options.network)?.start(options);
   if (chain === undefined) throw new Error(`There is no such chain: ${options.network}`);
-  console.log(`${options.network} development chain: ${chain.url}`);
-  console.log(`USDT contract: ${chain.usdt}`);
-  if (chain.usdc !== undefined) console.log(`USDC contract: ${chain.usdc}`);
-  console.log(`Faucet: ${chain.faucetAddress}`);
   const stop = async () => {
     await chain.stop();
     Deno.exit(0);
   };
+  // before its address is printed: a signal that comes right after it ends the chain in order, too
   Deno.addSignalListener("SIGINT", stop);
   Deno.addSignalListener("SIGTERM", stop);
+  console.log(`${options.network} development chain: ${chain.url}`);
+  console.log(`USDT contract: ${chain.usdt}`);
+  if (chain.usdc !== undefined) console.log(`USDC contract: ${chain.usdc}`);
+  console.log(`Faucet: ${chain.faucetAddress}`);
 }
