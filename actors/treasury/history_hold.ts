@@ -4,9 +4,9 @@
  * which are looked for in blocks and never sent, and once the own scan has passed all that could have
  * been signed before, the hold ends by itself.
  *
- * Where wallets number their transactions, what was signed never expires, and no wait is long enough: what the signer
- * gave a nonce to is promised that nonce again, with all that it has signed, and no hold ends before this was done for
- * all that waits once the scan has passed its blocks.
+ * Where wallets number their transactions, a signed one never expires, so that no wait is long enough. What the signer
+ * gave a nonce to is promised that nonce again, with all that was signed with it. A hold ends only once this was done for all
+ * transfers that wait, after the scan has passed its blocks.
  *
  * @module
  */

@@ -318,8 +318,8 @@ test("no verdict passes a withdrawal that would be paid beside the transfer, unl
     api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body });
   const queued = `${withdrawalId} of ${id} has the same terms and is queued, and would be paid ` +
     "as well. Match it, or repeat with anyway";
-  const nobody = await call("book", { txid: "aa", merchantId: "mer_nobody", referenceId: null });
-  assertEquals(nobody.status, 404);
+  const strangers = await call("book", { txid: "aa", merchantId: "mer_nobody", referenceId: null });
+  assertEquals(strangers.status, 404);
   for (
     const refused of [
       await call("book", { txid: "aa", merchantId: id, referenceId: null }),
