@@ -6,12 +6,13 @@ import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { logEvent } from "../../log/log_event.ts";
+import { Aside } from "./aside.ts";
 import { payerOf } from "./liquidity.ts";
 import type { PartBound } from "./part_bound.ts";
 
 /** Deposit addresses whose nonces are asked for in one poll, all at once: the others follow in the next ones. */
 const ASKED_AT_ONCE = 8;
-/** The longest that the hot wallet's nonce is waited for, and those of the deposit addresses together, milliseconds. */
+/** The longest that the hot wallet's nonce is waited for, milliseconds. */
 const QUESTION_MS = 3_000;
 
 /** The reason for which nothing is signed at first: it is over by itself. */
@@ -23,12 +24,10 @@ interface Ahead {
   readonly height: number;
 }
 
-/** Reasons for which lanes do not go on. */
+/** Reasons for which no lane goes on. */
 export interface LaneTroubles {
   /** Reason for which nothing is signed with nonces on the network; null: there is none. */
   readonly stopped: string | null;
-  /** Reasons for which lanes of deposit addresses are closed, by payer; no other lane waits for them. */
-  readonly closed: ReadonlyMap<string, string>;
   /** The question that has to be answered before the hot wallet's lane can begin, and was not. */
   readonly failure: ChainUnavailable | null;
 }
@@ -44,6 +43,10 @@ export class LaneFaults {
   /** Number of the last look at each payer, so that those come next that were not asked for longest. */
   #askedIn = new Map<string, number>();
   #looks = 0;
+  /** Lowest open nonces that no block shows, by payer, as they were met last. */
+  #unseen: ReadonlyMap<string, PromisedNonce> = new Map();
+  /** No turn waits for what nodes say of deposit addresses. */
+  readonly #aside = new Aside();
 
   constructor(sql: Sql, chain: Chain, lane: LanePort) {
     this.#sql = sql;
@@ -56,19 +59,8 @@ export class LaneFaults {
     return await readFirstNonce(this.#sql, this.#chain.network) !== null;
   }
 
-  /**
-   * Looks for nonces that a transaction which the books do not know has used. The hot wallet's lane is opened by it, once, where solid
-   * blocks show all that the wallet has sent. Only lanes whose lowest nonce no block shows are asked for. What is
-   * not answered is asked for again and stops nothing: no nonce is ever promised to two transfers, whichever transaction used it.
-   *
-   * @param lanes open nonces by their payers, the lowest first
-   * @param solid the own scan's cursor; null: nothing was scanned yet
-   */
-  async find(
-    lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
-    solid: Cursor | null,
-    bound: PartBound,
-  ): Promise<LaneTroubles> {
+  /** Takes in open nonces by their payers, the lowest first, and forgets what was found of others. */
+  meet(lanes: ReadonlyMap<string, readonly PromisedNonce[]>): void {
     const unseen = new Map(
       [...lanes].flatMap(([payer, [lowest]]) =>
         lowest === undefined || lowest.attempts.some(({ isSeen }) => isSeen)
@@ -77,6 +69,17 @@ export class LaneFaults {
       ),
     );
     this.#forget(unseen);
+    this.#unseen = unseen;
+  }
+
+  /**
+   * Looks for a nonce of the hot wallet that a transaction which the books do not know has used. Its lane is opened by it, once,
+   * where solid blocks show all that the wallet has sent. A lane is only asked for where no block shows its lowest nonce. What
+   * is not answered is asked for again and stops nothing: no nonce is ever promised to two transfers, whichever transaction used it.
+   *
+   * @param solid the own scan's cursor, read before the nonces that were met last; null: nothing was scanned yet
+   */
+  async find(solid: Cursor | null, bound: PartBound): Promise<LaneTroubles> {
     let stopped: string | null = null;
     let failure: ChainUnavailable | null = null;
     if (!await this.isOpen()) {
@@ -88,14 +91,25 @@ export class LaneFaults {
         failure = error;
       }
     }
-    if (solid !== null) {
-      await this.#look(unseen, ["hot"], solid, bound);
-      await this.#look(unseen, this.#nextOf(unseen), solid, bound);
-    }
-    const closed = new Map([...this.#found].map(([payer, { reason }]) => [payer, reason]));
-    stopped ??= closed.get("hot") ?? null;
-    closed.delete("hot");
-    return { stopped, closed, failure };
+    if (solid !== null) await this.#look(["hot"], solid, bound.within(QUESTION_MS));
+    return { stopped: stopped ?? this.#found.get("hot")?.reason ?? null, failure };
+  }
+
+  /**
+   * Looks for such nonces of deposit addresses, a few in each poll, and waits for what nodes say for a moment only: what is found
+   * later closes a lane in a later poll.
+   *
+   * @param solid as of {@linkcode find}
+   */
+  async findOfAddresses(solid: Cursor | null): Promise<void> {
+    if (solid === null) return;
+    await this.#aside.run((signal) => this.#look(this.#nextOf(this.#unseen), solid, signal));
+  }
+
+  /** Reasons for which lanes of deposit addresses are closed, by payer; no other lane waits for them. */
+  get closed(): ReadonlyMap<string, string> {
+    const found = [...this.#found].filter(([payer]) => payer !== "hot");
+    return new Map(found.map(([payer, { reason }]) => [payer, reason]));
   }
 
   /** Finds out where the hot wallet's lane begins. @returns why it cannot begin yet */
@@ -121,18 +135,13 @@ export class LaneFaults {
   }
 
   /** Looks at lanes at once, each apart from the others. */
-  async #look(
-    unseen: ReadonlyMap<string, PromisedNonce>,
-    payers: readonly string[],
-    solid: Cursor,
-    bound: PartBound,
-  ): Promise<void> {
-    const signal = bound.within(QUESTION_MS);
+  async #look(payers: readonly string[], solid: Cursor, signal: AbortSignal): Promise<void> {
+    const unseen = this.#unseen;
     const unread: { payer: string; error: ChainUnavailable }[] = [];
     this.#looks++;
     await Promise.all(payers.map(async (payer) => {
       const lowest = unseen.get(payer);
-      if (lowest === undefined || this.#found.has(payer) || bound.isOver) return;
+      if (lowest === undefined || this.#found.has(payer) || signal.aborted) return;
       this.#askedIn.set(payer, this.#looks);
       try {
         await this.#foreignHand(payer, lowest, solid, signal);

@@ -147,6 +147,16 @@ function unsignedSteps(
   return steps.sort((a, b) => Number(a.do === "sign") - Number(b.do === "sign"));
 }
 
+/** True where a turn may sign something with a nonce. */
+export function needsTerms(
+  { attempts, isCancelAsked }: Pick<OpenNonce, "attempts" | "isCancelAsked">,
+  bumpAfterMs: number,
+): boolean {
+  const [newest] = attempts;
+  if (newest === undefined || isCancelAsked) return true;
+  return !attempts.some(({ isSeen }) => isSeen) && newest.ageMs >= bumpAfterMs;
+}
+
 /** True where nothing keeps a nonce's transfers from being signed with it. */
 function isSignable({ intents, isCancelAsked, isRefused }: OpenNonce): boolean {
   return !isCancelAsked && !isRefused &&

@@ -1,51 +1,33 @@
 /**
  * The lanes of one network: what its wallets have promised to their numbers (nonces), followed until solid blocks have
- * used them. All of it belongs to the node that has the network's turn to sign.
+ * used them. All of it belongs to the node that has the network's turn to sign. The hot wallet's lane is merchants' payouts, and has its
+ * turn first; those of deposit addresses, which pay for their own sweeps, have theirs when payouts have had all of it.
  *
  * @module
  */
 
-import type { BlockRef, Chain } from "../../chains/chain.ts";
+import type { Chain } from "../../chains/chain.ts";
 import type { LaneAsk, LanePort } from "../../chains/lane.ts";
-import type { Signer } from "../../chains/signer.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
 import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
-import {
-  type InFlight,
-  passTurn,
-  type QueueOf,
-  type SigningTurn,
-} from "../../ledger/treasury/signing.ts";
+import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
-import { crashPoint } from "../runtime/crash_point.ts";
-import { isAway } from "../runtime/is_away.ts";
 import { decideLanes } from "./decide_lanes.ts";
-import { LaneFaults, type LaneTroubles, NOT_BEGUN } from "./lane_faults.ts";
-import {
-  lanesOf,
-  type PayerStep,
-  pricesAgain,
-  requestOf,
-  sendable,
-  stepsOf,
-  unsentOf,
-} from "./lane_requests.ts";
+import { LaneFaults } from "./lane_faults.ts";
 import { LaneMemory } from "./lane_memory.ts";
-import type { LaneState } from "./lane_state.ts";
-import { ABOVE_CAP, SUSPENDED_MS } from "./lane_turn.ts";
+import { lanesOf } from "./lane_requests.ts";
+import { apart, LaneSigning, type LaneSigningDeps, type Round } from "./lane_signing.ts";
+import { LaneNotes, type LaneState } from "./lane_state.ts";
+import { needsTerms, SUSPENDED_MS } from "./lane_turn.ts";
 import { payerOf } from "./liquidity.ts";
 import { PartBound } from "./part_bound.ts";
 import { PayerTerms } from "./payer_terms.ts";
-import { type NumberedRequest, type SignedNonces, signNonces } from "./sign_nonces.ts";
 
 /** Dependencies of a network's lanes. */
-export interface LanesDeps {
-  readonly sql: Sql;
-  readonly signer: Signer;
+export interface LanesDeps extends LaneSigningDeps {
   readonly node: string;
   readonly leaseMs: number;
   /** Time for which a transaction is left alone before it is sent again. */
@@ -54,37 +36,22 @@ export interface LanesDeps {
   readonly monotonic: () => number;
   /** Time for which a suspended merchant's nonce waits, milliseconds; default half a minute. */
   readonly suspendedMs?: number;
-  /** Time that one turn of all lanes has, milliseconds; default ten seconds. */
+  /** The longest that a turn of lanes has, milliseconds; default {@linkcode PART_MS}. */
   readonly partMs?: number;
   /** False while the newest blocks of the network are not read; default: they are. */
   readonly isHeadRead?: () => boolean;
-  /** Sends transactions in this order; after the time none is begun. */
-  readonly send: (transactions: readonly InFlight[], boundMs: number) => Promise<void>;
 }
 
-/** Time that a turn of all lanes has: payouts wait for it. */
-const PART_MS = 10_000;
-/** Time that sending has in any case, so that it is not starved by questions. */
-const LEAST_SEND_MS = 2_000;
+/**
+ * Time that a turn has, milliseconds. Payouts that are queued wait for the hot wallet's; a turn of deposit addresses comes after
+ * them, and has the time of one question, so that a node that is silent is found out by it.
+ */
+const PART_MS = { hot: 10_000, addresses: 6_000 } as const;
 
-/** The facts of one turn of all lanes. */
-interface Round {
-  readonly promised: readonly PromisedNonce[];
-  readonly bound: PartBound;
-  /** Nonces that were signed with in this turn, as `payer/nonce`. */
-  readonly signed: Set<string>;
-  /** Failures of what was tried apart. */
-  readonly failures: unknown[];
-}
+/** Whose lanes have a turn. */
+type Whose = keyof typeof PART_MS;
 
-/** Tries what nothing else has to wait for, and keeps what it fails with. */
-async function apart(failures: unknown[], work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    failures.push(error);
-  }
-}
+const isHot = ({ payer }: PromisedNonce) => payer === "hot";
 
 /** The lanes of one network. */
 export class Lanes {
@@ -94,10 +61,11 @@ export class Lanes {
   readonly #memory: LaneMemory;
   readonly #faults: LaneFaults;
   readonly #terms: PayerTerms;
+  readonly #signing: LaneSigning;
+  readonly #notes: LaneNotes;
   #rooms = new Map<string, number>();
-  #closed: ReadonlyMap<string, string> = new Map();
-  #replaced = 0;
-  #state: LaneState | null = null;
+  /** True where deposit addresses had open nonces at the last poll. */
+  #hasAddresses = false;
   /** Until the first poll, too. */
   #isStopped = true;
 
@@ -108,11 +76,13 @@ export class Lanes {
     this.#memory = new LaneMemory(deps.monotonic, deps.resendMs);
     this.#faults = new LaneFaults(deps.sql, chain, lane);
     this.#terms = new PayerTerms(chain, lane.bumpAfterMs, deps.monotonic);
+    this.#signing = new LaneSigning(chain, deps, this.#memory);
+    this.#notes = new LaneNotes(chain.network);
   }
 
   /** Null before the first poll. */
   get state(): LaneState | null {
-    return this.#state;
+    return this.#notes.state;
   }
 
   /** Nonces that may be promised to a payer now; zero where nothing may be signed. */
@@ -156,202 +126,159 @@ export class Lanes {
   }
 
   /**
-   * One turn of every lane, by the node that has the network's turn to sign, in a bounded time; the others only look at
-   * what is open.
+   * A turn of the hot wallet's lane, by the node that has the network's turn to sign, in a bounded time; the others only look at
+   * what is open. What deposit addresses have room for is counted as well.
    *
    * @param solid the own scan's cursor, read just now; null: nothing was scanned yet
    * @throws {ChainUnavailable} when nodes do not say what is needed
    * @throws what else failed, a bug before what is away; what is due was sent all the same
    */
   async poll(solid: Cursor | null): Promise<void> {
-    const { sql, node, leaseMs } = this.#deps;
+    const { sql } = this.#deps;
     const { network } = this.#chain;
-    const promised = this.#memory.meet(await readOpenNonces(sql, network));
+    const promised = await this.#readOpen();
     this.#isStopped = true;
+    this.#hasAddresses = false;
     if (promised.length === 0 && await this.#faults.isOpen()) {
       this.#isStopped = await readSigningStop(sql, network) !== null;
       this.#rooms = new Map();
-      this.#note(promised, { stopped: null, closed: new Map() }, new Map());
+      this.#note(promised, null);
       return;
     }
+    const isHeld = await this.#inTurn(async (turn) => {
+      this.#hasAddresses = promised.some((nonce) => !isHot(nonce));
+      const round = this.#roundOf(promised, "hot");
+      await this.#signing.thenSend(round, () => this.#closed, async () => {
+        const { stopped, failure } = await this.#faults.find(solid, round.bound);
+        if (failure !== null) round.failures.push(failure);
+        this.#note(promised, stopped);
+        // what stops signing altogether has reasons of its own in readiness
+        this.#isStopped = stopped !== null || await readSigningStop(sql, network) !== null;
+        const terms = await this.#readTerms("hot", round);
+        await this.#goOn(turn, lanesOf(promised), terms, "hot", round);
+      });
+    });
+    if (!isHeld) this.#note(promised, null);
+  }
+
+  /**
+   * A turn of the lanes of deposit addresses, after the poll and after what it leaves room for was signed: what nodes are asked
+   * here holds up no payout of the same poll, and the next one for a bounded time.
+   *
+   * @param solid as of {@linkcode poll}
+   * @throws as {@linkcode poll}
+   */
+  async pollAddresses(solid: Cursor | null): Promise<void> {
+    if (!this.#hasAddresses) return;
+    const { sql } = this.#deps;
+    const { network } = this.#chain;
+    const promised = await this.#readOpen();
+    await this.#inTurn(async (turn) => {
+      const round = this.#roundOf(promised, "addresses");
+      await this.#signing.thenSend(round, () => this.#closed, async () => {
+        await apart(round.failures, () => this.#faults.findOfAddresses(solid));
+        this.#note(promised, this.state?.stopped ?? null);
+        this.#isStopped ||= await readSigningStop(sql, network) !== null;
+        const terms = await this.#readTerms("addresses", round);
+        await this.#goOn(turn, lanesOf(round.promised), terms, "addresses", round);
+      });
+    });
+  }
+
+  async #readOpen(): Promise<readonly PromisedNonce[]> {
+    const promised = this.#memory.meet(await readOpenNonces(this.#deps.sql, this.#chain.network));
+    this.#faults.meet(lanesOf(promised));
+    return promised;
+  }
+
+  /** Works with the network's turn to sign. @returns false where another node has it */
+  async #inTurn(work: (turn: SigningTurn) => Promise<void>): Promise<boolean> {
+    const { sql, node, leaseMs } = this.#deps;
+    const { network } = this.#chain;
     const turn = await takeTurn(sql, network, node, leaseMs);
-    if (turn === null) return this.#note(promised, { stopped: null, closed: new Map() }, new Map());
+    if (turn === null) return false;
     try {
-      await this.#follow(turn, promised, solid);
+      await work(turn);
     } catch (error) {
       // what this node lacks, such as a signer or a node that answers, another one may have
       await passTurn(sql, network, node)
         .catch((late: unknown) => logEvent("treasury.turn_kept", { late }));
       throw error;
     }
+    return true;
   }
 
-  async #follow(
+  #roundOf(promised: readonly PromisedNonce[], whose: Whose): Round {
+    return {
+      promised: promised.filter((nonce) => isHot(nonce) === (whose === "hot")),
+      bound: new PartBound(Math.min(this.#deps.partMs ?? Infinity, PART_MS[whose])),
+      signed: new Set(),
+      failures: [],
+    };
+  }
+
+  /** Decides lanes, and signs what is next in those that the chain's terms are known for. */
+  async #goOn(
     turn: SigningTurn,
-    promised: readonly PromisedNonce[],
-    solid: Cursor | null,
+    lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
+    terms: ReadonlyMap<string, LaneAsk>,
+    whose: Whose,
+    round: Round,
   ): Promise<void> {
-    const bound = new PartBound(this.#deps.partMs ?? PART_MS);
-    const round: Round = { promised, bound, signed: new Set(), failures: [] };
-    try {
-      await this.#goOn(turn, solid, round);
-    } finally {
-      // what was signed before waits for no signer and no node that is away, and for no bug
-      const isDue = (txid: string) => this.#memory.isDue(txid);
-      const unsent = unsentOf(promised, this.#closed, round.signed, isDue);
-      await this.#deps.send(unsent, Math.max(bound.leftMs, LEAST_SEND_MS));
-    }
+    const { sql, isHeadRead = () => true, suspendedMs = SUSPENDED_MS } = this.#deps;
     const { failures } = round;
-    if (failures.length > 0) throw failures.find((error) => !isAway(error)) ?? failures[0];
-  }
-
-  /** Decides and signs what is next in each lane. */
-  async #goOn(turn: SigningTurn, solid: Cursor | null, round: Round): Promise<void> {
-    const { sql } = this.#deps;
-    const { network } = this.#chain;
-    const { promised, bound, failures } = round;
-    const lanes = lanesOf(promised);
-    const troubles = await this.#faults.find(lanes, solid, bound);
-    if (troubles.failure !== null) failures.push(troubles.failure);
-    this.#note(promised, troubles, new Map());
-    // what stops signing altogether has reasons of its own in readiness
-    this.#isStopped = troubles.stopped !== null || await readSigningStop(sql, network) !== null;
-    const terms = await this.#readTerms(lanes, round);
-    const { isHeadRead = () => true, suspendedMs = SUSPENDED_MS } = this.#deps;
     const { steps, rooms, waits, failures: undecided } = decideLanes({
       memory: this.#memory,
       lanes,
-      closed: troubles.closed,
+      closed: this.#closed,
       terms,
       bumpAfterMs: this.#lane.bumpAfterMs,
       suspendedMs,
       isHeadRead: isHeadRead(),
       mostUnseen: (payer) => this.#mostUnseen(payer),
     });
-    this.#rooms = new Map(rooms);
+    this.#rooms = new Map([...(whose === "hot" ? [] : this.#rooms), ...rooms]);
     failures.push(...undecided);
-    this.#note(promised, troubles, waits);
+    this.#notes.waiting(whose, waits);
     await apart(failures, async () => void await storeLaneReasons(sql, waits));
-    if (terms.size > 0) await apart(failures, () => this.#signAll(turn, steps, round));
+    if (terms.size > 0) await apart(failures, () => this.#signing.signAll(turn, steps, round));
   }
 
-  /** Reads the terms of all that may sign something; what cannot be read is left out. */
+  /** Reads the terms of those that may sign something in a round; what cannot be read is left out. */
   async #readTerms(
-    lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
+    whose: Whose,
     { promised, bound, failures }: Round,
   ): Promise<ReadonlyMap<string, LaneAsk>> {
-    const terms = new Map<string, LaneAsk>();
-    const wanting = promised.filter((nonce) => this.#needsTerms(nonce)).map(({ payer }) => payer);
-    if (this.#isStopped || wanting.length === 0) return terms;
+    const { bumpAfterMs } = this.#lane;
+    const wanting = new Set(
+      promised.filter((nonce) => needsTerms(nonce, bumpAfterMs)).map(({ payer }) => payer),
+    );
+    let terms: ReadonlyMap<string, LaneAsk> = new Map();
+    if (this.#isStopped || wanting.size === 0) return terms;
     await apart(failures, async () => {
       const ask = await this.#lane.asks(bound.signal);
-      terms.set("hot", ask);
-      const payers = new Set(lanes.keys());
-      const own = await this.#terms.of(ask, payers, [...new Set(wanting)], bound.signal);
-      for (const [payer, one] of own) terms.set(payer, one);
+      const payers = new Set(promised.map(({ payer }) => payer));
+      terms = whose === "hot"
+        ? new Map([["hot", ask]])
+        : await this.#terms.of(ask, payers, [...wanting]);
     });
     return terms;
   }
 
-  async #signAll(
-    turn: SigningTurn,
-    steps: readonly PayerStep[],
-    round: Round,
-  ): Promise<void> {
-    const { bound } = round;
-    const fills = stepsOf(steps, "fill");
-    const firsts = stepsOf(steps, "sign");
-    const replaced = stepsOf(steps, "replace");
-    if (fills.length + firsts.length + replaced.length === 0) return;
-    const solid = await this.#chain.solid(bound.signal);
-    const filled = await this.#sign(turn, solid, fills.map(requestOf), round);
-    if (filled === null || bound.isOver) return;
-    const again = await pricesAgain(this.#deps.sql, this.#chain, firsts, bound.signal);
-    for (const { payer, nonce, reason, error } of again.refused) {
-      if (error !== null && !this.#memory.hasRefused(payer, nonce, reason)) {
-        logEvent("treasury.nonce_unpriced", { network: this.#chain.network, payer, nonce, error });
-      }
-      this.refuse(payer, nonce, reason);
-    }
-    const signed = await this.#sign(filled, solid, again.requests, round);
-    if (signed === null || bound.isOver) return;
-    await this.#sign(signed, solid, replaced.map(requestOf), round);
-  }
-
-  /** Signs, commits and sends. @returns the turn that is left; null: it is lost */
-  async #sign(
-    turn: SigningTurn,
-    solid: BlockRef,
-    requests: readonly NumberedRequest[],
-    { promised, bound, signed }: Round,
-  ): Promise<SigningTurn | null> {
-    if (requests.length === 0) return turn;
-    const living = new Map(
-      promised.map(({ payer, nonce, attempts }) => [`${payer}/${nonce}`, attempts.length]),
-    );
-    const isReplacement = ({ payer, nonce }: NumberedRequest) =>
-      (living.get(`${payer}/${nonce}`) ?? 0) > 0;
-    const point = requests.some(isReplacement)
-      ? "treasury.after-replacement-sign"
-      : "treasury.after-sign";
-    const done = await signNonces(this.#chain, this.#deps, turn, solid, requests, point);
-    this.#tell(done);
-    for (const { request } of done.transactions) signed.add(`${request.payer}/${request.nonce}`);
-    const isCancel = done.transactions.some(({ request }) => request.purpose === "cancel");
-    crashPoint(isCancel ? "treasury.after-cancel-commit" : "treasury.after-commit");
-    this.#replaced += done.transactions.filter(({ request }) => isReplacement(request)).length;
-    await this.#deps.send(done.transactions.map(sendable), Math.max(bound.leftMs, LEAST_SEND_MS));
-    return done.turn;
-  }
-
-  #tell({ refused, transactions }: SignedNonces): void {
-    const { network } = this.#chain;
-    for (const { request: { payer, nonce, purpose }, reason, isShared } of refused) {
-      if (!this.#memory.hasRefused(payer, nonce, reason)) {
-        logEvent("treasury.nonce_refused", { network, payer, nonce, purpose, reason });
-      }
-      if (!isShared && purpose === "pay") this.refuse(payer, nonce, reason);
-    }
-    for (const { txid, request: { payer, nonce, purpose } } of transactions) {
-      this.#memory.signed(payer, nonce);
-      logEvent("treasury.nonce_signed", { network, payer, nonce, purpose, txid });
-    }
-  }
-
-  /** True where a turn of it may sign something. */
-  #needsTerms({ attempts, isCancelAsked }: PromisedNonce): boolean {
-    const [newest] = attempts;
-    if (newest === undefined || isCancelAsked) return true;
-    return !attempts.some(({ isSeen }) => isSeen) && newest.ageMs >= this.#lane.bumpAfterMs;
+  get #closed(): ReadonlyMap<string, string> {
+    return this.#faults.closed;
   }
 
   #mostUnseen(payer: string): number {
     return payer === "hot" ? this.#lane.mostUnseen : 1;
   }
 
-  #note(
-    promised: readonly PromisedNonce[],
-    { stopped, closed }: Pick<LaneTroubles, "stopped" | "closed">,
-    waits: ReadonlyMap<string, string>,
-  ): void {
-    const { network } = this.#chain;
-    if (stopped !== null && stopped !== NOT_BEGUN && this.#state?.stopped !== stopped) {
-      logEvent("treasury.lane_stopped", { network, reason: stopped });
-    }
-    for (const [payer, reason] of closed) {
-      if (this.#closed.get(payer) === reason) continue;
-      logEvent("treasury.lane_closed", { network, wallet: payer, reason });
-    }
-    this.#closed = closed;
-    const unseen = promised.filter(({ attempts }) => !attempts.some(({ isSeen }) => isSeen));
-    this.#state = {
+  #note(promised: readonly PromisedNonce[], stopped: string | null): void {
+    this.#notes.note({
+      promised,
       stopped,
-      closed: closed.size,
-      open: promised.length,
-      unseen: unseen.length,
-      lowestAgeMs: promised.find(({ payer }) => payer === "hot")?.ageMs ?? null,
-      capped: [...waits.values()].filter((reason) => reason === ABOVE_CAP).length,
-      replaced: this.#replaced,
-    };
+      closed: this.#closed,
+      replaced: this.#signing.replaced,
+    });
   }
 }

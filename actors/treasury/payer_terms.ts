@@ -9,6 +9,7 @@ import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { LaneAsk } from "../../chains/lane.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import { logEvent } from "../../log/log_event.ts";
+import { Aside } from "./aside.ts";
 import { payerOf } from "./liquidity.ts";
 
 /** Addresses whose coin is asked for in one turn; those that were not asked for the longest come first. */
@@ -23,6 +24,7 @@ export class PayerTerms {
   #known = new Map<string, { readonly coin: Amount; readonly at: number }>();
   /** Time at which each was asked for, also in vain: one that no node answers for keeps no other from its turn. */
   #askedAt = new Map<string, number>();
+  readonly #aside = new Aside();
 
   constructor(
     chain: Pick<Chain, "network" | "hotWallet" | "deriveAddress" | "balanceOf">,
@@ -35,7 +37,8 @@ export class PayerTerms {
   }
 
   /**
-   * The terms of each payer that is to sign something; of one whose coin cannot be read now, none.
+   * The terms of each deposit address that is to sign something; of one whose coin is not known now, none. Nodes that answer at
+   * once are waited for, late answers count in the next turn.
    *
    * @param payers those that have lanes; what is remembered of others is forgotten
    * @param wanting those of them that need terms in this turn
@@ -44,23 +47,28 @@ export class PayerTerms {
     ask: LaneAsk,
     payers: ReadonlySet<string>,
     wanting: readonly string[],
-    signal: AbortSignal,
   ): Promise<ReadonlyMap<string, LaneAsk>> {
     const isOpen = ([payer]: readonly [string, unknown]) => payers.has(payer);
     this.#known = new Map([...this.#known].filter(isOpen));
     this.#askedAt = new Map([...this.#askedAt].filter(isOpen));
-    const addresses = wanting.filter((payer) => payer !== "hot");
-    const askedAt = (payer: string) => this.#askedAt.get(payer) ?? -Infinity;
-    const due = addresses.filter((payer) => !this.#isFresh(payer))
-      .sort((a, b) => askedAt(a) === askedAt(b) ? 0 : askedAt(a) - askedAt(b))
-      .slice(0, MOST_ASKED);
-    await Promise.all(due.map((payer) => this.#read(payer, signal)));
-    const terms = new Map<string, LaneAsk>([["hot", ask]]);
-    for (const payer of addresses) {
+    if (wanting.some((payer) => !this.#isFresh(payer))) {
+      await this.#aside.run((signal) => this.#readAll(wanting, signal));
+    }
+    const terms = new Map<string, LaneAsk>();
+    for (const payer of wanting) {
       const known = this.#known.get(payer);
       if (known !== undefined && this.#isFresh(payer)) terms.set(payer, ask.within(known.coin));
     }
     return terms;
+  }
+
+  /** Reads the coin of those that have not been asked for the longest. */
+  async #readAll(wanting: readonly string[], signal: AbortSignal): Promise<void> {
+    const askedAt = (payer: string) => this.#askedAt.get(payer) ?? -Infinity;
+    const due = wanting.filter((payer) => !this.#isFresh(payer))
+      .sort((a, b) => askedAt(a) === askedAt(b) ? 0 : askedAt(a) - askedAt(b))
+      .slice(0, MOST_ASKED);
+    await Promise.all(due.map((payer) => this.#read(payer, signal)));
   }
 
   #isFresh(payer: string): boolean {

@@ -170,6 +170,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     await parts.run("lanes", () => this.#pollLanes());
     await parts.run("payouts", () => this.#signAll(inFlight));
     const solid = await readCursor(sql, network, "solid");
+    await parts.run("lanes of addresses", async () => await lanes?.pollAddresses(solid));
     await parts.run("expired transactions", async () => {
       if (solid === null) return;
       const stopped = scanStopped?.(network) ?? null;

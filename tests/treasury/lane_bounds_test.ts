@@ -122,7 +122,7 @@ test("a nonce that no node answers for keeps nothing from being signed or sent a
     11,
     Infinity,
   ]);
-  assertEquals(sent, [[hot, ...others].map((id) => `a${id}`)]);
+  assertEquals(sent, [[hot], others].map((ids) => ids.map((id) => `a${id}`)));
 });
 
 test("nodes that never answer hold a turn of all lanes up for a bounded time, and what is due is sent", async () => {
@@ -144,7 +144,7 @@ test("nodes that never answer hold a turn of all lanes up for a bounded time, an
   const { lanes, sent, poll } = lanesOn(sql, numberedChain(lane), { partMs: 50 });
   // the terms are told as unanswered once the rest is done
   await assertRejects(poll, ChainUnavailable);
-  assertEquals([sent.length, sent[0]?.length, lanes.room("hot")], [1, 31, 11]);
+  assertEquals([sent.map(({ length }) => length), lanes.room("hot")], [[1, 30], 11]);
 });
 
 test("a node without the network's turn asks nothing, signs nothing and sends nothing", async () => {
@@ -269,7 +269,7 @@ for (const [part, { lane = {}, chain = {}, storesNoReason }] of Object.entries(B
     });
     const told = await assertRejects(poll, Error);
     assert(told === BUG || told.message === "refused by a rule", told.message);
-    assertEquals(sent.at(-1), [`a${stuck}`, `a${young}`]);
+    assertEquals(sent.find((txids) => txids.length > 1), [`a${stuck}`, `a${young}`]);
   });
 }
 

@@ -90,7 +90,14 @@ export function lanesOn(sql: Sql, chain: Chain, replaced: Partial<LanesDeps> = {
     },
     ...replaced,
   });
-  const poll = async () => await lanes.poll(await readCursor(sql, "ETH", "solid"));
+  const poll = async () => {
+    const solid = await readCursor(sql, "ETH", "solid");
+    try {
+      await lanes.poll(solid);
+    } finally {
+      await lanes.pollAddresses(solid);
+    }
+  };
   return { lanes, sent, poll };
 }
 

@@ -50,7 +50,9 @@ export async function openLane(sql: Sql, limits: Limits = {}) {
       send: (transactions) => send(transactions.map(({ bytes }) => bytes)),
     });
   const turnOf = async (node: string, own: Signer, lanes: Lanes) => {
-    await lanes.poll(await readCursor(sql, LANE_NETWORK, "solid"));
+    const solid = await readCursor(sql, LANE_NETWORK, "solid");
+    await lanes.poll(solid);
+    await lanes.pollAddresses(solid);
     const room = lanes.room("hot");
     if (room === 0) return 0;
     const leftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set<never>() };
