@@ -264,7 +264,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     estimateFee: (movements, signal) => estimateFee(parts, movements, signal),
     envelope: (_, fee, nonce) => makeEnvelope(network, fee, nonce),
     termsOf: (bytes) => signedTerms(bytes),
-    broadcast: (signed, signal) => broadcastToAll(pool.nodes, signed, signal),
+    broadcast: (signed, signal) => broadcastToAll(pool.offers, signed, signal),
     balanceOf: (address, asset, signal, checkpoint) =>
       readBalance(parts, address, tokenOf(parts, asset), signal, checkpoint),
     tokenSwitches: (currency, address, signal) =>

@@ -16,6 +16,7 @@ import { Deadline } from "./deadline.ts";
 import type { ChainNode } from "./node.ts";
 import { WrongChainNode } from "./node_failures.ts";
 import { NodeHealth } from "./node_health.ts";
+import { Offers } from "./offers.ts";
 
 /** Options of a read over several nodes. */
 export interface PoolRead<T> {
@@ -50,6 +51,7 @@ export interface PoolOptions {
 export class NodePool implements NetworkNodes {
   readonly blockAt: BlockAt;
   readonly meters: NetworkNodes["meters"];
+  readonly offers: Offers;
   readonly #totalTimeoutMs: number;
   readonly #identity: ChainIdentity;
   readonly #health: ReadonlyMap<ChainNode, NodeHealth>;
@@ -71,6 +73,7 @@ export class NodePool implements NetworkNodes {
         new NodeHealth(node, checksIdentity ? identity : null, options.monotonic),
       ]),
     );
+    this.offers = new Offers(nodes, (node) => this.#healthOf(node).isCooling);
   }
 
   get states(): readonly NodeState[] {

@@ -287,7 +287,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     estimateFee: (movements, signal) => estimateFee(parts, movements, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     termsOf: signedTerms,
-    broadcast: (signed, signal) => broadcastToAll(pool.nodes, signed, signal),
+    broadcast: (signed, signal) => broadcastToAll(pool.offers, signed, signal),
     balanceOf: (address, asset, signal, checkpoint) =>
       balanceOf(parts, address, asset, signal, checkpoint),
     tokenSwitches: (currency, address, signal) =>

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { broadcastToAll, classifyBroadcast } from "../../chains/evm/pay/broadcast.ts";
 import { ChainNode } from "../../chains/nodes/node.ts";
+import { Offers } from "../../chains/nodes/offers.ts";
 
 /** A node whose URL has nothing secret. */
 const PLAIN = new ChainNode({ url: "http://node", requestTimeoutMs: 1 });
@@ -96,7 +97,8 @@ Deno.test("an answer with an error is no acceptance, even with the right id besi
 
 Deno.test("bytes of another transaction are offered to no node", async () => {
   await assertRejects(
-    () => broadcastToAll([], { txid: TXID, bytes: "0x02", expiresAt: null }),
+    () =>
+      broadcastToAll(new Offers([], () => false), { txid: TXID, bytes: "0x02", expiresAt: null }),
     Error,
     "its bytes are of another",
   );

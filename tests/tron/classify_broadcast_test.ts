@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ChainNode } from "../../chains/nodes/node.ts";
-import { combineOutcomes } from "../../chains/nodes/offer_to_all.ts";
+import { combineOutcomes } from "../../chains/nodes/offers.ts";
 import { classifyBroadcast } from "../../chains/tron/pay/broadcast.ts";
 import type { BroadcastOutcome } from "../../chains/chain.ts";
 

@@ -15,7 +15,7 @@ import { keccak256 } from "viem/utils";
 import { z } from "zod";
 import type { BroadcastOutcome, SignedTransaction } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
-import { offerToAll, unclear } from "../../nodes/offer_to_all.ts";
+import { type Offers, unclear } from "../../nodes/offers.ts";
 
 /** Meaning of a text; `again` and `never` are rejections that the same bytes may outlive, or not. */
 type Meaning = "known" | "unclear" | "again" | "never";
@@ -130,12 +130,12 @@ export function classifyBroadcast(
 }
 
 /**
- * Offers the bytes to all nodes at once; see {@linkcode offerToAll}.
+ * Offers the bytes to all nodes at once; see {@linkcode Offers.toAll}.
  *
  * @throws {Error} when the bytes are not of that transaction: a stored row was mixed up
  */
 export async function broadcastToAll(
-  nodes: readonly ChainNode[],
+  offers: Offers,
   signed: SignedTransaction,
   signal?: AbortSignal,
 ): Promise<BroadcastOutcome> {
@@ -144,7 +144,9 @@ export async function broadcastToAll(
   if (own !== txid) throw new Error(`Cannot broadcast ${txid} as its bytes are of another: ${own}`);
   const name = "eth_sendRawTransaction";
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: [bytes] });
-  return await offerToAll(nodes, async (node) => {
-    return classifyBroadcast(node, await node.post("", body, signal, { name }), txid);
-  });
+  return await offers.toAll(
+    async (node, bound) =>
+      classifyBroadcast(node, await node.post("", body, bound, { name }), txid),
+    signal,
+  );
 }

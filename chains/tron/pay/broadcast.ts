@@ -14,7 +14,7 @@
 import { z } from "zod";
 import type { BroadcastOutcome, SignedTransaction } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
-import { offerToAll, unclear } from "../../nodes/offer_to_all.ts";
+import { type Offers, unclear } from "../../nodes/offers.ts";
 
 /** Meaning of each code; `again` and `never` are rejections that the same bytes may outlive, or not. */
 const MEANINGS: Readonly<Record<string, "known" | "unclear" | "again" | "never">> = {
@@ -95,20 +95,20 @@ export function classifyBroadcast(
 const signedTextSchema = z.object({ txID: z.string() });
 
 /**
- * Offers the bytes to all nodes at once; see {@linkcode offerToAll}.
+ * Offers the bytes to all nodes at once; see {@linkcode Offers.toAll}.
  *
  * @throws {Error} when the bytes are not of that transaction: a stored row was mixed up
  */
 export async function broadcastToAll(
-  nodes: readonly ChainNode[],
+  offers: Offers,
   signed: SignedTransaction,
   signal?: AbortSignal,
 ): Promise<BroadcastOutcome> {
   requireOwnBytes(signed);
-  return await offerToAll(nodes, async (node) => {
-    const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, signal);
+  return await offers.toAll(async (node, bound) => {
+    const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, bound);
     return classifyBroadcast(node, answer, signed.txid);
-  });
+  }, signal);
 }
 
 function requireOwnBytes(signed: SignedTransaction): void {
