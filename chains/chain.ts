@@ -215,6 +215,17 @@ export class NotOurChain extends ChainUnavailable {
   }
 }
 
+/**
+ * A token's contract counts with other decimals than the service: every amount would be wrong, so nothing of its network is
+ * credited or signed until the configuration is mended.
+ */
+export class WrongDecimals extends ChainUnavailable {
+  constructor(message: string) {
+    super("malformed", message);
+    this.name = "WrongDecimals";
+  }
+}
+
 /** A blockchain, as the actors see it. Reads throw {@linkcode ChainUnavailable}. */
 export interface Chain {
   readonly network: Network;

@@ -2,7 +2,10 @@ import type { Chain } from "./chain.ts";
 
 /** A chain that can be checked before anything it says about money is believed. */
 export interface Verifiable extends Chain {
-  /** @throws when it cannot be checked now, or must not be used at all */
+  /**
+   * @throws {ChainUnavailable} when it cannot be checked now
+   * @throws {WrongDecimals} when it must not be used at all
+   */
   verify(signal?: AbortSignal): Promise<void>;
 }
 

@@ -402,6 +402,10 @@ export const EVENTS = {
     "{network}: the cursor is at {height} no longer, or in another history",
   ],
   "chain.stopped": ["fatal", "{network} is read no further: {reason}, not {hash}"],
+  "chain.refused": [
+    "fatal",
+    "nothing of {network} is credited or signed until its configuration is mended: {reason}",
+  ],
   "chain.continued": ["warning", "{network} is read on, at block {height}"],
   "chain.block_waits": ["info", "{network} {view} block {height} is not readable yet ({reason})"],
   "chain.block_unreadable": [

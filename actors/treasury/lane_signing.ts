@@ -1,5 +1,5 @@
 /**
- * What the turns of lanes have decided, carried out: signed, committed and sent, each in the time of its turn.
+ * Signs, commits and sends what turns of lanes have decided, each in the time of its turn.
  *
  * @module
  */

@@ -7,7 +7,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import { type Block, type BlockRef, ChainUnavailable } from "../../chains/chain.ts";
+import { type Block, type BlockRef, ChainUnavailable, WrongDecimals } from "../../chains/chain.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { recordBlocks } from "./record_blocks.ts";
@@ -28,14 +28,14 @@ type Scan = Watched & { readonly onSolid: () => void };
  *
  * @param signal ends the turn; what was read until then is kept
  * @returns the cursor then, and whether there is more to read at once
- * @throws {ChainUnavailable} when no node answers
+ * @throws {ChainUnavailable} when no node answers, or the chain must not be used
  */
 export async function scanSolid(
   scan: Scan,
   signal?: AbortSignal,
 ): Promise<{ readonly cursor: Cursor; readonly hasMore: boolean }> {
   const { sql, chain, memory } = scan;
-  const newest = await chain.solid(signal);
+  const newest = await newestSolid(scan, signal);
   memory.reachedAt = memory.monotonic();
   memory.recordChainSolid(newest.height);
   const before = await readCursor(sql, chain.network, "solid") ?? await begin(scan, newest);
@@ -53,6 +53,21 @@ export async function scanSolid(
   memory.progress.record(cursor.height, newest.height);
   const moved = cursor.height > before.height;
   return { cursor, hasMore: moved && cursor.height < newest.height };
+}
+
+/** The chain's newest solid block; where the chain must not be used at all, the scan is stopped and says so. */
+async function newestSolid({ chain, memory }: Scan, signal?: AbortSignal): Promise<BlockRef> {
+  try {
+    return await chain.solid(signal);
+  } catch (error) {
+    if (!(error instanceof WrongDecimals)) throw error;
+    const { network } = chain;
+    const reason = error.message;
+    if (memory.stopped !== reason) logEvent("chain.refused", { network, reason });
+    memory.stopped = reason;
+    memory.reachedAt = memory.monotonic();
+    throw error;
+  }
 }
 
 /** First start: no address was handed out before this block. */

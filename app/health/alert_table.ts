@@ -139,6 +139,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "Its nodes are stuck: customers hear of payments late, and payouts are not replaced",
     "a-network-is-not-read",
   ],
+  chain_refused: [
+    "page",
+    "0s",
+    "The contract of a token has other decimals than the service counts with",
+    "Nothing of its network is credited or signed",
+    "a-network-is-not-read",
+  ],
   chain_stopped: [
     "page",
     "0s",

@@ -20,6 +20,7 @@ const KINDS = {
   chain_unreached: / was not reached yet$| cannot be reached$/,
   chain_lag: / is \d+ s behind, \d+ blocks$/,
   chain_head_stale: /'s newest blocks have not grown for \d+ minutes$/,
+  chain_refused: / is read no further: Cannot use .* as its contract has /,
   chain_stopped: / is read no further: /,
   chain_unreadable: / block \d+ cannot be read(?: again)?: /,
   node_budget: / is read slowly as today's calls of its nodes run out$/,

@@ -1,5 +1,5 @@
 import { logEvent } from "../../log/log_event.ts";
-import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable, WrongDecimals } from "../../chains/chain.ts";
 import { familyOf, SERVED_NETWORKS } from "../../chains/families.ts";
 import { DevelopmentMissing, type OpenChain, type SignerNetwork } from "../../chains/family.ts";
 import { PROFILES, type TokenContracts } from "../../chains/profiles.ts";
@@ -50,7 +50,7 @@ export class UnusableChain extends Error {
  *
  * @throws {UnusableChain} when a development chain is configured outside development or cannot be
  *   started, or the wallet has no account of a network
- * @throws {Error} when a token's decimals differ
+ * @throws {WrongDecimals} when a token's decimals differ
  */
 export async function openChains(
   config: Config,
@@ -191,9 +191,9 @@ const FIRST_LOOK_MS = 3_000;
 
 /**
  * The chain once it is checked; when it cannot be reached now, or does not answer in time, one that is checked before
- * use.
+ * use. Where the decimals of a token turn out to differ only then, the scan of the network stops and tells it.
  *
- * @throws {Error} when a token's decimals differ
+ * @throws {WrongDecimals} when a token's decimals differ
  */
 async function checked(open: OpenChain): Promise<Chain> {
   const { network } = open;
@@ -210,7 +210,7 @@ async function checked(open: OpenChain): Promise<Chain> {
   const failure = await Promise.race([look, late]);
   clearTimeout(timer);
   if (failure === null) return chain;
-  if (!(failure instanceof ChainUnavailable)) throw failure;
+  if (!(failure instanceof ChainUnavailable) || failure instanceof WrongDecimals) throw failure;
   logEvent("chain.unreached", { network, error: failure });
   return chain;
 }

@@ -8,6 +8,7 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { AddressSource } from "../address_source.ts";
+import { WrongDecimals } from "../chain.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
 import { NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode, type NodeOptions } from "../nodes/node.ts";
@@ -107,7 +108,7 @@ async function verify({ pool, contracts, network }: Parts, signal?: AbortSignal)
     const found = returnedInteger(bytes, "decimals()");
     const expected = BigInt(tokenDecimals(currency, network));
     if (found !== expected) {
-      throw new Error(
+      throw new WrongDecimals(
         `Cannot use ${currency} on ${network} as its contract has ${found} decimals, not ${expected}`,
       );
     }

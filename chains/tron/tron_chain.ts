@@ -8,7 +8,7 @@ import { logEvent } from "../../log/log_event.ts";
 import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { AddressSource } from "../address_source.ts";
-import type { Asset, Checkpoint } from "../chain.ts";
+import { type Asset, type Checkpoint, WrongDecimals } from "../chain.ts";
 import type { FeeEstimate, GasPort, Movement } from "../fees.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
 import { ChainIdentity, NewestPlace } from "../nodes/believed_nodes.ts";
@@ -185,7 +185,7 @@ async function verify(parts: Parts, signal?: AbortSignal): Promise<void> {
     const found = returnedInteger(await constantCall(pool, call, "head", signal), selector);
     const expected = BigInt(tokenDecimals(currency, network));
     if (found !== expected) {
-      throw new Error(
+      throw new WrongDecimals(
         `Cannot use ${currency} on ${network} as its contract has ${found} decimals, not ${expected}`,
       );
     }

@@ -54,6 +54,7 @@ testNeeding({ read: true })(
     }
     assertEquals(unknown, []);
     const unmet = REASON_KINDS.filter((kind) => !met.has(kind));
-    assert(unmet.length <= 2, unmet.join());
+    // the words of these come from the database, from the token and from the check of a chain
+    assert(unmet.length <= 3, unmet.join());
   },
 );
