@@ -93,11 +93,19 @@ export function grownSince(
     .map(([asset]) => asset);
 }
 
-/** True where a wallet waits to be filled, or what it holds is not known. */
+/**
+ * True where a wallet waits to be filled, or what it holds is not known. A token that the wallet has
+ * none of is no shortage while no payout is queued in it: many wallets hold one of two.
+ */
 function isShort({ coin, funds }: Pick<Funds, "coin" | "funds">, currencies: number): boolean {
-  if (coin === null || funds.size < currencies) return true;
-  return [coin, ...funds.values()].some(({ free }) => free <= ZERO);
+  if (coin === null || funds.size < currencies || coin.free <= ZERO) return true;
+  return [...funds.values()].some(({ free, balance }) =>
+    free < ZERO || free === ZERO && balance > ZERO
+  );
 }
+
+/** Balances by solid blocks are believed so much longer while these stand, should the scan stand and not the chain. */
+const STANDING_MS = 10 * 60_000;
 
 /** The funds of one hot wallet, with as few questions to the node as that takes. */
 export class FundsWatch {
@@ -122,7 +130,8 @@ export class FundsWatch {
   /**
    * The funds by now: reservations as of now, and balances that are read again whenever an own
    * transaction has ended. What else changes them comes from outside: it is waited for with every
-   * block while something is short, and seen a little later while nothing is.
+   * block while something is short, and seen a little later while nothing is. A node is asked for each balance, and for
+   * the block that proves it to be of the chain: read again every few seconds, that alone was half of all calls of a day.
    *
    * @param height of the solid cursor: solid balances change with blocks only
    * @throws {ChainUnavailable} when no balance can be read
@@ -133,12 +142,13 @@ export class FundsWatch {
     const known = this.#known;
     const now = performance.now();
     // what was reserved has left with its end: a balance from before it must not be counted then
-    if (known !== null && known.endedHeight === endedHeight && now - known.at < this.#idleMs) {
+    if (known !== null && known.endedHeight === endedHeight) {
       const funds = fundsOf(commitments, known.balances);
-      const { currencies } = this.#wallet.capabilities;
-      if (!isShort(funds, currencies.length) || (height !== null && known.height === height)) {
-        return funds;
-      }
+      const age = now - known.at;
+      const stands = height !== null && known.height === height;
+      if (isShort(funds, this.#wallet.capabilities.currencies.length)) {
+        if (stands && age < this.#idleMs) return funds;
+      } else if (age < (stands ? Math.max(STANDING_MS, this.#idleMs) : this.#idleMs)) return funds;
     }
     const balances = await readBalances(this.#sql, this.#wallet, commitments);
     this.#known = { balances, endedHeight, height, at: now };

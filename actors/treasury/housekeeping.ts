@@ -26,6 +26,10 @@ const SIGNER_MS = 2_000;
 /** Interval at which the queue is counted. */
 const QUEUE_MS = 5_000;
 
+/** Balances are believed for so many polls, and for so long at most, milliseconds. */
+const BELIEVED_POLLS = 40;
+const BELIEVED_MS = 60_000;
+
 /** Work of a treasury beside its transfers: funds, alarms, the cold wallet, costs, tokens. */
 export class Housekeeping {
   readonly #chain: Chain;
@@ -57,7 +61,7 @@ export class Housekeeping {
     this.#policy = policy;
     this.#deps = deps;
     this.#tokens = kept.tokens;
-    this.#funds = new FundsWatch(deps.sql, chain, deps.resendMs);
+    this.#funds = new FundsWatch(deps.sql, chain, believedMs(deps));
     this.#low = kept.low;
   }
 
@@ -186,6 +190,11 @@ export class Housekeeping {
     rates.set("native", rateOf("USDT"));
     await countCosts(sql, network, rates);
   }
+}
+
+/** Time for which balances are believed while nothing of the service's own changes them, milliseconds. */
+function believedMs({ pollMs = 1_000 }: Pick<TreasuryDeps, "pollMs">): number {
+  return Math.min(BELIEVED_MS, BELIEVED_POLLS * pollMs);
 }
 
 /** An id that no transfer has. */

@@ -71,6 +71,8 @@ export interface TreasuryStatus {
 
 /** Pace of the treasury of one network. */
 export interface TreasuryPace {
+  /** Pause between two polls; default a second. */
+  readonly pollMs?: number;
   /** Time for which only this node signs after a pull; the commit, not this, is the safety. */
   readonly leaseMs: number;
   /** Time for which a signed transaction is left alone before it is sent again. */

@@ -27,7 +27,7 @@ test("an asset whose balance cannot be read is unknown, and the liquidity of all
   });
   const actor = await treasuryActors(nodeOf(sql, chain, {
     // balances are read at every look
-    resendMs: 0,
+    pollMs: 0,
     onLook: (network, currencies) => board.begin(network, currencies),
     onLiquidity: (network, liquidity) => board.end(network, liquidity),
     onStatus: (_network, now) => status = now,

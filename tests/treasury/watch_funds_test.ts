@@ -5,6 +5,7 @@ import { type Checkpoint, NotOurChain } from "../../chains/chain.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { movedClock } from "../support/moved_clock.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -69,4 +70,45 @@ test("money that has left counts as reserved or as gone, also when its end is re
   assertEquals(await free(), amount("600"));
   assertEquals(await plan(), false);
   assertEquals([...asked], ["8 8"]);
+});
+
+test("balances of a wallet that lacks nothing are not read again while the solid block stands, or a moment later", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  using clock = movedClock();
+  let [reads, usdt] = [0, "1000"];
+  const chain = paperChain("TRX", {
+    balanceOf: (_address, asset) => {
+      reads++;
+      return Promise.resolve(amount(asset === "USDT" ? usdt : "1000"));
+    },
+  });
+  const place = { hash: "7", time: 2, previousTime: 1, tick: 2, previousTick: 1 };
+  await moveCursor(sql, "TRX", "solid", null, { height: 7, ...place });
+  const watch = new FundsWatch(sql, chain, 60_000);
+  /** Polls after some time. @returns whether a node was asked */
+  const asks = async (height: number, ms: number) => {
+    clock.advance(ms);
+    const before = reads;
+    await watch.poll(height);
+    return reads > before;
+  };
+  assertEquals(await asks(7, 0), true);
+  assertEquals(await asks(8, 30_000), false, "what comes from outside is seen a little later");
+  assertEquals(await asks(8, 30_000), true);
+  assertEquals(await asks(8, 300_000), false, "solid balances change with blocks alone");
+  assertEquals(await asks(8, 300_000), true, "the scan may stand while the chain does not");
+  // all of it is reserved: the next payout waits for more
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1000, 'T', 'queued', now(), now())`;
+  assertEquals([await asks(8, 1_000), await asks(9, 0)], [false, true]);
+  await sql`UPDATE book.outgoing SET status = 'void'`;
+  usdt = "0";
+  assertEquals(await asks(10, 60_000), true);
+  assertEquals(
+    await asks(11, 1_000),
+    false,
+    "nothing waits for a token that the wallet has none of",
+  );
 });

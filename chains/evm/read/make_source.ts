@@ -3,6 +3,7 @@ import { type Currency, type Network, tokenDecimals } from "../../../ledger/mone
 import type { NewestPlace } from "../../nodes/believed_nodes.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { LongReads } from "./long_reads.ts";
+import { NamedBlocks } from "./named_blocks.ts";
 import { NewestHeads } from "./newest_heads.ts";
 import type { EvmSource, FinalBlocks } from "./source.ts";
 
@@ -34,6 +35,7 @@ export function makeSource(parts: SourceParts): EvmSource {
   return {
     pool,
     finals,
+    named: new NamedBlocks(),
     long: new LongReads({ tokens, totalTimeoutMs, nodes: pool.nodes.length }),
     heads: new NewestHeads(place, blockMs),
     context: {

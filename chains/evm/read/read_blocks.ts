@@ -20,7 +20,7 @@ import { type EvmSource, type FinalBlocks, finalHead, headCall, rpc } from "./so
  * @param staleMs age of a newest block from which on its node counts as behind
  */
 export async function readNewest(
-  { pool, finals, heads }: EvmSource,
+  { pool, finals, heads, named }: EvmSource,
   finality: Finality,
   place: NewestPlace,
   staleMs: number,
@@ -34,7 +34,10 @@ export async function readNewest(
       const block = blockRefOf(head);
       place.require(block, node.label);
       if (finality === "solid") finals.record(node, head);
-      else heads.record(node, block);
+      else {
+        heads.record(node, block);
+        named.record(node, head);
+      }
       return block;
     },
     {

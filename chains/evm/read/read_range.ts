@@ -56,8 +56,11 @@ async function headsOf(
 ): Promise<readonly HeadAnswer[]> {
   const { from } = range;
   const last = await lastIn(node, range, source, signal);
-  const calls = Array.from({ length: last - from + 1 }, (_, i) => headCall(from + i));
-  const answers = await rpc.askAll(node, calls, headOrNothingSchema, signal);
+  // of a final block a node is asked both ways: by its height it has to be the one that it named
+  const named = range.finality === "head" ? source.named.at(node, last) : null;
+  const length = last - from + (named === null ? 1 : 0);
+  const calls = Array.from({ length }, (_, i) => headCall(from + i));
+  const answers = length === 0 ? [] : await rpc.askAll(node, calls, headOrNothingSchema, signal);
   const heads: HeadAnswer[] = [];
   for (const [i, answer] of answers.entries()) {
     if (answer instanceof ChainUnavailable) throw answer;
@@ -65,6 +68,7 @@ async function headsOf(
     requireHeight(answer, from + i, node);
     heads.push(answer);
   }
+  if (named !== null && heads.length === length) heads.push(named);
   return heads;
 }
 

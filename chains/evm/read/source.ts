@@ -11,6 +11,7 @@ import { CallFailed, WrongChainNode } from "../../nodes/node_failures.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { type HeadAnswer, headOrNothingSchema, wholeSchema } from "./answers.ts";
 import type { LongReads } from "./long_reads.ts";
+import type { NamedBlocks } from "./named_blocks.ts";
 import type { ParseContext } from "./parse_block.ts";
 import { EVM_DIALECT } from "./rpc_errors.ts";
 
@@ -100,6 +101,7 @@ export interface KnownHeads {
 export interface EvmSource {
   readonly pool: NodePool;
   readonly finals: FinalBlocks;
+  readonly named: NamedBlocks;
   readonly long: LongReads;
   /** True for a look-up of one transaction, whose long answers come after those of scans. */
   readonly isLookUp?: boolean;
