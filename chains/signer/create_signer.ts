@@ -23,6 +23,9 @@ import { SignedMemory } from "./signed_memory.ts";
 import { type ColdAddresses, type SpendingLimits, type SpentHours, Sums } from "./signing_rules.ts";
 import type { StoredSignature } from "./stored_signature.ts";
 
+/** Questions for ended intents in one call: some hundredths of a second each. */
+const MOST_QUESTIONS = 10;
+
 /**
  * A clock that cannot be set while the process lives: it begins where the machine's own stood at the
  * start and goes on by the time that has passed. A machine's clock that is ahead for a moment ends no
@@ -125,6 +128,25 @@ async function readUsed(
   return new Map(used.map((one) => [nonceKey(one), one]));
 }
 
+/**
+ * Learns which intents have ended, so that their nonces make room for new ones: with one question now and then, with several
+ * where there is no room.
+ */
+async function learnEnds(
+  { intents: source }: Pick<SignerOptions, "intents">,
+  { nonces, steady }: Pick<Desk, "nonces" | "steady">,
+  wanted: number,
+): Promise<void> {
+  const asked = new Set<string>();
+  for (let question = 0; question < MOST_QUESTIONS; question++) {
+    const next = nonces.toAsk(steady(), wanted);
+    if (next.length === 0) return;
+    nonces.learn(await source.read(next), steady());
+    if (next.some((id) => asked.has(id))) return;
+    for (const id of next) asked.add(id);
+  }
+}
+
 /** Makes the signer. It signs in the order of the requests, one after the other. */
 export function createSigner(options: SignerOptions): Required<Signer> {
   const { keys, spending, now, persistSpent, persistSigned } = options;
@@ -149,8 +171,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
       throw new RangeError(`Cannot sign as the batch is too large: ${requests.length}`);
     }
     if (requests.length === 0) return [];
-    const ended = desk.nonces.toAsk(desk.steady());
-    if (ended.length > 0) desk.nonces.learn(await options.intents.read(ended), desk.steady());
+    await learnEnds(options, desk, requests.length);
     const ids = [...new Set(requests.flatMap((request) => request.outgoingIds))];
     const read = await options.intents.read(ids);
     const intents = new Map(read.map((intent) => [intent.outgoingId, intent]));

@@ -23,7 +23,10 @@ const MOST = 100_000;
 const MOST_CHARACTERS = 64 * 2 ** 20;
 /** Characters that are there for a new nonce, so that it can be replaced, and filled: some six of a shared sweep. */
 const ROOM_OF_NONCE = 65_536;
-/** Pause between two questions for intents that have ended, milliseconds, and the intents of new nonces that end it early. */
+/**
+ * Pause between two questions for intents that have ended while there is room, milliseconds, and the intents of new nonces that
+ * end it early.
+ */
 const ASK_MS = 3_600_000;
 const ASK_STEP = 500;
 /** The most intents of one question. */
@@ -92,8 +95,8 @@ export class PinnedNonces {
   #characters = 0;
   #asksAt = -Infinity;
   #newSince = 0;
-  /** Those that a question has begun with come last in the next one. */
-  #askedLast = new Set<string>();
+  /** Those that were asked for and live, the one asked for longest ago first. */
+  #asked = new Set<string>();
 
   /** @param kept of an earlier run, oldest first */
   constructor(
@@ -256,25 +259,29 @@ export class PinnedNonces {
   }
 
   /**
-   * The intents to ask for whether they have ended, now and then and some at a time.
+   * The intents to ask for whether they have ended, some at a time: now and then, and at every call while there is no room. After
+   * a restart none of those that have ended is known to have, so that what an earlier run had room for would wait for
+   * hours.
    *
    * @param now by the signer's clock, Unix milliseconds
+   * @param wanted nonces that there is to be room for
    */
-  toAsk(now: number): readonly string[] {
-    if (now < this.#asksAt && this.#newSince < ASK_STEP) return [];
+  toAsk(now: number, wanted: number): readonly string[] {
+    if (now < this.#asksAt && this.#newSince < ASK_STEP && this.hasRoom(wanted)) return [];
     this.#asksAt = now + ASK_MS;
     this.#newSince = 0;
-    const living = [...this.#pins.values()].filter(({ endedAt }) => endedAt === null);
-    const isLast = ({ key }: Pin) => this.#askedLast.has(key);
-    const asked: Pin[] = [];
-    let count = 0;
-    for (const pin of [...living.filter((one) => !isLast(one)), ...living.filter(isLast)]) {
-      if (count + pin.intents.length > ASKED) break;
-      asked.push(pin);
-      count += pin.intents.length;
+    const never = [...this.#pins.values()].filter(({ endedAt, key }) =>
+      endedAt === null && !this.#asked.has(key)
+    );
+    const again = [...this.#asked].flatMap((key) => this.#pins.get(key) ?? []);
+    const next: string[] = [];
+    for (const { key, intents } of [...never, ...again]) {
+      if (next.length + intents.length > ASKED) break;
+      this.#asked.delete(key);
+      this.#asked.add(key);
+      for (const { outgoingId } of intents) next.push(outgoingId);
     }
-    this.#askedLast = new Set(asked.map(({ key }) => key));
-    return asked.flatMap(({ intents }) => intents.map(({ outgoingId }) => outgoingId));
+    return next;
   }
 
   /**
@@ -290,12 +297,16 @@ export class PinnedNonces {
     for (const pin of this.#pins.values()) {
       if (pin.endedAt !== null) {
         if (pin.endedAt + KEPT_MS <= now) this.#forget(pin);
-      } else if (pin.intents.every(({ outgoingId }) => over.has(outgoingId))) pin.endedAt = now;
+      } else if (pin.intents.every(({ outgoingId }) => over.has(outgoingId))) {
+        pin.endedAt = now;
+        this.#asked.delete(pin.key);
+      }
     }
   }
 
   #forget(pin: Pin): void {
     this.#pins.delete(pin.key);
+    this.#asked.delete(pin.key);
     this.#characters -= pin.characters;
     for (const { outgoingId } of pin.intents) {
       if (this.#ofIntent.get(outgoingId) === pin) this.#ofIntent.delete(outgoingId);
