@@ -14,6 +14,7 @@ export type Asset = Currency | "native";
 /** One intent as its transaction moves it. */
 export interface Movement {
   readonly from: string;
+  /** Of tokens, the sender itself stands for any address that holds some. */
   readonly to: string;
   readonly asset: Asset;
   readonly amount: Amount;

@@ -9,7 +9,7 @@ import { type Currency, type Network, tokenDecimals } from "../../ledger/money/p
 import { type Asset, ChainUnavailable } from "../chain.ts";
 import type { FeeEstimate, Movement } from "../fees.ts";
 import { PLAIN_GAS, weiAmount } from "./pay/envelope.ts";
-import { callOf, estimateGas } from "./read/estimate_fee.ts";
+import { callOf, estimateGas, toAnother } from "./read/estimate_fee.ts";
 import { estimateSweep } from "./read/estimate_sweep.ts";
 import {
   type GasNeed,
@@ -108,5 +108,7 @@ async function gasOf(
   if (movement === undefined || movements.length > 1) {
     throw new RangeError(`Cannot put ${movements.length} such movements into one transaction`);
   }
-  return await estimateGas(parts, callOf(movement, tokenOf(parts, movement.asset)), signal);
+  const token = tokenOf(parts, movement.asset);
+  const need = await estimateGas(parts, callOf(movement, token), signal);
+  return token !== null && movement.from === movement.to ? toAnother(need) : need;
 }

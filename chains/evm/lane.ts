@@ -13,6 +13,7 @@ import { readTerms, type TransactionTerms } from "./pay/signed_terms.ts";
 import { authorizeOf } from "./pay/transfer_transaction.ts";
 import { wholeSchema } from "./read/answers.ts";
 import { readFinal } from "./read/contract_call.ts";
+import { expectedOf } from "./read/estimate_fee.ts";
 import { feeOf, type GasNeed, type GasPrices, readGasPrices } from "./read/fee_market.ts";
 import { type NumberedSource, readSender } from "./read/read_transaction.ts";
 import { type EvmSource, rpc } from "./read/source.ts";
@@ -23,9 +24,6 @@ import { type EvmSource, rpc } from "./read/source.ts";
  */
 const BUMP_NUMERATOR = 9n;
 const BUMP_DENOMINATOR = 8n;
-/** Room that an estimate left above what a transaction is expected to use. */
-const EXPECTED_NUMERATOR = 10n;
-const EXPECTED_DENOMINATOR = 12n;
 
 /** Bounds of a lane. */
 export interface LaneBounds {
@@ -73,9 +71,12 @@ function askOf(prices: GasPrices, feeCap: Amount): LaneAsk {
     replacing(bytes) {
       const earlier = bytes.map(readTerms);
       const limit = largest(earlier.map(({ gas }) => gas));
-      const expected = limit * EXPECTED_NUMERATOR / EXPECTED_DENOMINATOR;
       const authorize = bytes[0] === undefined ? null : authorizeOf(bytes[0]);
-      const need = { expected, limit, ...(authorize === null ? {} : { authorize }) };
+      const need = {
+        expected: expectedOf(limit),
+        limit,
+        ...(authorize === null ? {} : { authorize }),
+      };
       return termsAbove(earlier, need, prices, feeCap);
     },
     cancelling(bytes) {

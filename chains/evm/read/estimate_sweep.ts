@@ -10,6 +10,7 @@ import type { ChainNode } from "../../nodes/node.ts";
 import type { RpcCall } from "../../nodes/json_rpc.ts";
 import { delegatedCode, sweepData, type Swept } from "../pay/sweep_delegate.ts";
 import { bytesSchema, quantitySchema, wholeSchema } from "./answers.ts";
+import { withEmptied } from "./estimate_fee.ts";
 import type { GasNeed } from "./fee_market.ts";
 import { readFresh } from "./newest_heads.ts";
 import { type EvmSource, quantityOf, rpc } from "./source.ts";
@@ -35,8 +36,8 @@ const NO_SIGNATURE = {
 };
 
 /**
- * Gas of a sweep. Its limit is the estimate itself: that does not know what is given back for addresses that
- * are left without tokens.
+ * Gas of a sweep. Its limit has room for a hot wallet that is emptied before it runs, and no more: the estimate does not
+ * know what is given back for addresses that are left without tokens.
  *
  * @throws {ChainUnavailable} `reverted` when it would fail as things stand, also while the delegate is not there
  */
@@ -49,7 +50,7 @@ export async function estimateSweep(
     const nonces = await noncesToAuthorize(node, call, bound);
     const gas = await rpc.ask(node, estimateCall(call, nonces), quantitySchema, bound);
     const authorize = [...nonces].map(([place, nonce]) => `${place}:${nonce}`).join(",");
-    return { expected: gas, limit: gas, ...(authorize === "" ? {} : { authorize }) };
+    return { ...withEmptied(gas, gas), ...(authorize === "" ? {} : { authorize }) };
   }, signal);
 }
 

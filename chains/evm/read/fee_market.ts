@@ -91,24 +91,12 @@ export interface Offer {
   readonly tip: bigint;
 }
 
-/**
- * The offer that stays good while the base fee doubles, which takes six blocks at least. Where the cap is below
- * that, it is as much as the cap allows.
- *
- * @param gas the most that the transaction may use
- * @returns null where even what the next block asks is above the cap
- */
-function offerWithin({ base, tip }: GasPrices, gas: bigint, feeCap: Amount): Offer | null {
-  const most = toTokenUnits(feeCap, COIN_DECIMALS) / gas;
-  if (base + tip > most) return null;
-  const wanted = 2n * base + tip;
-  return { maxFee: wanted < most ? wanted : most, tip };
-}
-
 /** Gas that a transaction is expected to use, and the most that it may. */
 export interface GasNeed {
   readonly expected: bigint;
   readonly limit: bigint;
+  /** Down to this the limit gives way to a cap; absent: it does not. */
+  readonly least?: bigint;
   /** See `EnvelopeFields.authorize`. */
   readonly authorize?: string;
 }
@@ -133,14 +121,32 @@ export function feeOf(
 }
 
 /**
- * The estimate of a transaction at today's prices.
+ * As much of the limit as the cap allows at a price.
+ *
+ * @throws {ChainUnavailable} `above-cap` when that is less than the least
+ */
+function limitWithin({ limit, least = limit }: GasNeed, price: bigint, feeCap: Amount): bigint {
+  const most = toTokenUnits(feeCap, COIN_DECIMALS);
+  if (limit * price <= most) return limit;
+  if (least * price <= most) return most / price;
+  throw new ChainUnavailable(
+    "above-cap",
+    `Cannot estimate a transaction as it would cost more than the cap: ${least} gas at ${price} wei`,
+  );
+}
+
+/**
+ * The estimate of a transaction at today's prices. Its offer stays good while the base fee doubles, which takes six blocks at
+ * least; where the cap is below that, it is as much as the cap allows.
  *
  * @throws {ChainUnavailable} `above-cap` when what the next block asks is more than the cap
  */
 export function pricedWithin(need: GasNeed, prices: GasPrices, feeCap: Amount): FeeEstimate {
-  const offer = offerWithin(prices, need.limit, feeCap);
-  if (offer !== null) return feeOf(need, prices, offer);
-  throw aboveCap(need, prices.base + prices.tip);
+  const { base, tip } = prices;
+  const limit = limitWithin(need, base + tip, feeCap);
+  const most = toTokenUnits(feeCap, COIN_DECIMALS) / limit;
+  const wanted = 2n * base + tip;
+  return feeOf({ ...need, limit }, prices, { maxFee: wanted < most ? wanted : most, tip });
 }
 
 /**
@@ -152,13 +158,5 @@ export function pricedWithin(need: GasNeed, prices: GasPrices, feeCap: Amount): 
 export function pricedWithRoom(need: GasNeed, prices: GasPrices, feeCap: Amount): FeeEstimate {
   const { base, tip } = prices;
   const maxFee = 2n * base + tip;
-  if (need.limit * maxFee > toTokenUnits(feeCap, COIN_DECIMALS)) throw aboveCap(need, maxFee);
-  return feeOf(need, prices, { maxFee, tip });
-}
-
-function aboveCap({ limit }: GasNeed, price: bigint): ChainUnavailable {
-  return new ChainUnavailable(
-    "above-cap",
-    `Cannot estimate a transaction as it would cost more than the cap: ${limit} gas at ${price} wei`,
-  );
+  return feeOf({ ...need, limit: limitWithin(need, maxFee, feeCap) }, prices, { maxFee, tip });
 }

@@ -11,7 +11,7 @@ import { PLAIN_GAS, weiAmount } from "../pay/envelope.ts";
 import { isDelegated } from "../pay/sweep_delegate.ts";
 import { bytesSchema } from "./answers.ts";
 import { callOf, estimateGas } from "./estimate_fee.ts";
-import { pricedWithin, readGasPrices } from "./fee_market.ts";
+import { type GasNeed, pricedWithin, readGasPrices } from "./fee_market.ts";
 import { readFresh } from "./newest_heads.ts";
 import { readBalance, type TokenContract } from "./read_balance.ts";
 import { type EvmSource, rpc } from "./source.ts";
@@ -39,7 +39,7 @@ export function evmGasPort(
       const token = tokenOf(currency);
       const call = callOf({ from, to, asset: currency, amount }, token);
       const [need, prices, coin] = await Promise.all([
-        estimateGas(source, call, signal),
+        estimateGas(source, call, signal).then(withoutRoom),
         readGasPrices(source, signal),
         readBalance(source, from, null, signal),
       ]);
@@ -69,6 +69,14 @@ export function evmGasPort(
     delegatable: () => Promise.resolve(ZERO),
     delegatedTo: () => Promise.resolve(ZERO),
   };
+}
+
+/**
+ * The need without the room for a receiver that is emptied: that is the hot wallet, which a payout would have to take to
+ * nothing in that moment. Coin for it would lie at every address, one of which would be swept again.
+ */
+function withoutRoom({ expected, limit, least = limit }: GasNeed): GasNeed {
+  return { expected, limit: least };
 }
 
 /**
