@@ -74,6 +74,13 @@ export interface IncludedTransaction {
   readonly failure: string | null;
   /** Fee that the sender paid the chain, in the chain's own coin. */
   readonly fee: Amount;
+  /** The parts of the fee that its block tells, where nothing proves a node's word for the fee: see {@linkcode Chain.feeOf}. */
+  readonly charged?: {
+    /** Units of work that it was charged for. */
+    readonly units: number;
+    /** Price of one unit that everything in its block paid, in the coin's smallest unit. */
+    readonly base: bigint;
+  };
   /** Set where the hot wallet sent it, on chains that tell. */
   readonly byHotWallet?: true;
 }
@@ -312,6 +319,12 @@ export interface Chain {
    * @throws {RangeError} when the bytes are none of this chain
    */
   termsOf(bytes: string, near: number): SignedTerms;
+  /**
+   * Fee that a transaction in a block has paid, as its own bytes bound it; absent: a node's word for the fee counts.
+   *
+   * @param bytes of that very transaction
+   */
+  feeOf?(transaction: IncludedTransaction, bytes: string): Amount;
   /** Offers the bytes to every configured node; never retried here. */
   broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
   /**

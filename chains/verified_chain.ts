@@ -48,6 +48,7 @@ const TREATMENTS: {
   estimateFee: "read",
   envelope: "free",
   termsOf: "free",
+  feeOf: "free",
   // its bytes were signed for a checked chain, so that holding them back would only delay them
   broadcast: "free",
   balanceOf: "read",

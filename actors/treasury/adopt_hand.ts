@@ -32,7 +32,7 @@ import {
 type Deps = BesideScan<
   Pick<
     Chain,
-    "capabilities" | "hotWallet" | "eventAddress" | "addressOf" | "blocks" | "transaction"
+    "capabilities" | "hotWallet" | "eventAddress" | "addressOf" | "blocks" | "transaction" | "feeOf"
   >
 >;
 
@@ -187,7 +187,8 @@ export async function adoptHand(
   }
   if (by.nonce !== nonce) return { kind: "other_nonce", nonce: by.nonce };
   const { height, hash, time: blockTime } = block;
-  const place = { height, hash, blockTime, fee: shown.fee };
+  const fee = deps.chain.feeOf?.(shown, by.bytes) ?? shown.fee;
+  const place = { height, hash, blockTime, fee };
   const adoption = { network, payer, txid, ...place, nonce, bytes: by.bytes, reason };
   const done = await adoptForeignHand(deps.sql, adoption, audit);
   if ("refused" in done) return { kind: "refused", why: done.refused };

@@ -28,14 +28,18 @@ const UNEXPECTED = "the transaction succeeded without the transfer that was inte
  * @param own all intents that it carries, those that have ended included
  */
 export function outcomesOf(
-  chain: Pick<Chain, "hotWallet" | "deriveAddress" | "eventAddress">,
+  chain: Pick<Chain, "hotWallet" | "deriveAddress" | "eventAddress" | "feeOf">,
   own: readonly OwnTransaction[],
   { transaction, transfers, height, hash }: Shown,
 ): readonly OutcomeFinding[] {
   const left = new Set(transfers);
   const { success, failure } = transaction;
+  const bytes = own[0]?.bytes ?? null;
+  const paid = bytes === null
+    ? transaction.fee
+    : chain.feeOf?.(transaction, bytes) ?? transaction.fee;
   return own.toSorted((a, b) => a.place - b.place).map((one) => {
-    const fee = shareOf(transaction.fee, one.place, one.intents);
+    const fee = shareOf(paid, one.place, one.intents);
     const found = { own: one, height, hash, fee };
     // whatever it did, its nonce is used, and nothing of the transfer is in it
     if (one.purpose === "cancel") return { ...found, result: "cancelled", reason: failure };

@@ -36,7 +36,7 @@ import { outcomesOf, type Shown } from "./outcomes_of.ts";
 /** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
   Chain,
-  "network" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress"
+  "network" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress" | "feeOf"
 >;
 
 /**

@@ -23,7 +23,7 @@ import { paymentLink } from "./payment_link.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope } from "./pay/envelope.ts";
 import { delegateOf } from "./pay/sweep_delegate.ts";
-import { signedTerms } from "./pay/signed_terms.ts";
+import { feeBySigned, signedTerms } from "./pay/signed_terms.ts";
 import { headOrNothingSchema } from "./read/answers.ts";
 import { callContract, returnedInteger } from "./read/contract_call.ts";
 import { evmGasPort } from "./read/gas.ts";
@@ -265,6 +265,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     estimateFee: (movements, signal) => estimateFee(parts, movements, signal),
     envelope: (_, fee, nonce) => makeEnvelope(network, fee, nonce),
     termsOf: (bytes) => signedTerms(bytes),
+    feeOf: feeBySigned,
     broadcast: (signed, signal) => broadcastToAll(pool.offers, signed, signal),
     balanceOf: (address, asset, signal, checkpoint) =>
       readBalance(parts, address, tokenOf(parts, asset), signal, checkpoint),

@@ -43,6 +43,8 @@ const ownShape = shape({
   place: integer(),
   /** Number of transfers that its transaction carries. */
   intents: integer(),
+  /** The signed transaction, where its payer's transactions are counted. */
+  bytes: orNull(text()),
   /** Null: it has none yet. One that was declared dead before is met against our proof, and may be paid twice. */
   outcome: orNull(text<AttemptOutcome>()),
 });
@@ -73,7 +75,7 @@ export async function findOwnTransactions(
     await sql`
     SELECT a.outgoing_id, a.number, a.merchant_id, o.kind, o.payment_id, w.settlement_id, a.txid, o.currency,
       o.amount, o.wallet, o.destination, a.purpose, a.nonce, book.payer_of(o.wallet, o.fee_payer) AS payer,
-      a.place, a.intents, a.outcome
+      a.place, a.intents, CASE WHEN a.nonce IS NOT NULL THEN a.bytes END AS bytes, a.outcome
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
     WHERE a.txid = ANY ((SELECT string_to_array(${

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type BlockAnswer, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
+import { weiAmount } from "../../chains/evm/pay/envelope.ts";
 import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import type { Rig } from "./support/rig.ts";
@@ -90,6 +91,16 @@ rule("a payout is estimated, signed, sent, found, and its nonce used up", async 
   const { success, byHotWallet, transfers, fee: paid } = found.transaction;
   assertEquals([success, byHotWallet, transfers.length], [true, true, 1]);
   assert(paid <= fee.limit && paid > 0n, `${paid} of ${fee.limit}`);
+  // a node's word for the price is under no root: base fee and the transaction's own terms are what it has paid
+  for (const told of [paid, amountOf("900"), amountOf("0")]) {
+    assertEquals(chain.feeOf?.({ ...found.transaction, fee: told }, signed.bytes), paid);
+  }
+  const dear = { ...found.transaction, charged: { units: 50_000, base: 10n ** 30n } };
+  assertEquals(
+    chain.feeOf?.(dear, signed.bytes),
+    weiAmount(50_000n * BigInt(fee.terms?.maxFeePerGas ?? 0)),
+    "it offered no more",
+  );
   assertEquals((await chain.transaction(signed.txid, "solid")).kind, "missing", "it is not final");
   assertEquals(await life.lane.sent(signed.txid), {
     eventFrom: chain.eventAddress(hot.address),

@@ -164,6 +164,19 @@ Deno.test("a block's place, its transactions, their fees and the hand of the hot
   );
 });
 
+Deno.test("a transaction that pays far more than others for its place stops no block", () => {
+  const block = composeBlock(5, [{ gasUsed: 21_000 }]);
+  block.receipts[0].effectiveGasPrice = `0x${(10n ** 9n * 10n ** 8n).toString(16)}`;
+  const answer = parse(block);
+  if (answer === "malformed" || answer.kind !== "block") throw new Error(JSON.stringify(answer));
+  assertEquals(answer.block.transactions.map(({ fee }) => formatAmount(fee)), ["2100"]);
+});
+
+Deno.test("a block from before base fees, whose head names none, is read", () => {
+  const { head: { baseFeePerGas: _, ...head }, receipts } = composeBlock(5, [{}]);
+  assertEquals(transfersOf(parse({ head, receipts })), []);
+});
+
 Deno.test("what is ignored is counted: poisoning by nothing, and tokens of other contracts", () => {
   const context = contextOf();
   parse(composeBlock(5, [{ logs: [transferLog(A, B, 0n), transferLog(A, B, 1n, FAKE)] }]), context);
@@ -196,6 +209,16 @@ const INCOMPLETE: Readonly<Record<string, { readonly block: BlockFixture; readon
     "two receipts have changed places": {
       block: withReceipts(([a, b, c]) => [b, a, c]),
       why: "a receipt is not of transaction",
+    },
+    "a receipt has a price that all coin there is could not pay": {
+      block: withReceipts((
+        [a, b, c],
+      ) => [a, { ...b, effectiveGasPrice: `0x${"f".repeat(64)}` }, c]),
+      why: "a price cannot have been paid",
+    },
+    "a receipt has a price below the one that all of its block paid": {
+      block: withReceipts(([a, b, c]) => [a, b, { ...c, effectiveGasPrice: "0x3b9ac9ff" }]),
+      why: "a price cannot have been paid",
     },
     "a receipt is of another block": {
       block: withReceipts(([a, b, c]) => [a, b, { ...c, blockHash: word(1n) }]),

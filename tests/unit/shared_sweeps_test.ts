@@ -112,6 +112,7 @@ const intent = (place: number, change: Partial<OwnTransaction> = {}): OwnTransac
   payer: "hot",
   place,
   intents: 2,
+  bytes: null,
   outcome: null,
   ...change,
 });

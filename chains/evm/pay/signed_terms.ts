@@ -5,7 +5,8 @@
  */
 
 import { parseTransaction } from "viem/utils";
-import type { SignedTerms } from "../../chain.ts";
+import type { Amount } from "../../../ledger/money/amount.ts";
+import type { IncludedTransaction, SignedTerms } from "../../chain.ts";
 import { weiAmount } from "./envelope.ts";
 
 /** Terms of one transaction; amounts in wei. */
@@ -46,6 +47,25 @@ function parse(bytes: string): ReturnType<typeof parseTransaction> {
     return parseTransaction(bytes as `0x${string}`);
   } catch (cause) {
     throw new RangeError("Cannot read a transaction as its bytes are malformed", { cause });
+  }
+}
+
+/**
+ * See `Chain.feeOf`: what a receipt calls the price is under no root. The price follows from the transaction's own terms and the
+ * base fee of its block, and is never above what it offered. Of a type that is not signed here the node's word counts.
+ */
+export function feeBySigned(
+  { fee, charged }: Pick<IncludedTransaction, "fee" | "charged">,
+  bytes: string,
+): Amount {
+  if (charged === undefined) return fee;
+  try {
+    const { maxFeePerGas, maxPriorityFeePerGas } = readTerms(bytes);
+    const price = charged.base + maxPriorityFeePerGas;
+    return weiAmount(BigInt(charged.units) * (price < maxFeePerGas ? price : maxFeePerGas));
+  } catch (error) {
+    if (error instanceof RangeError) return fee;
+    throw error;
   }
 }
 

@@ -34,6 +34,8 @@ export const headSchema = z.object({
   /** Seconds. */
   timestamp: wholeSchema,
   gasUsed: wholeSchema,
+  /** Wei for a unit of gas that all of the block paid; absent before EIP-1559. */
+  baseFeePerGas: quantitySchema.default(0n),
   receiptsRoot: hashSchema,
   /** Their ids, in order. */
   transactions: z.array(hashSchema),

@@ -34,6 +34,8 @@ const WORD = /^0x[0-9a-f]{64}$/;
 /** `0x`, then 12 bytes of padding before the 20 bytes of an address, as Solidity writes them. */
 const ADDRESS_OFFSET = 26;
 const COIN_DECIMALS = 18;
+/** Wei of a thousand million coins: there is less of each chain's coin, so that no transaction has paid as much. */
+const MOST_WEI = 10n ** 27n;
 
 /** Transfers that are not money for the service, counted for the operator. */
 export interface IgnoredTransfers {
@@ -88,6 +90,11 @@ function missingOf(head: HeadAnswer, receipts: readonly ReadReceipt[]): string |
     }
     gas += receipt.gasUsed;
     if (receipt.cumulativeGasUsed !== gas) return `gas is missing before ${transactions[i]}`;
+    // no root has the price; any that can be paid is believed, as some pay for their place far beyond what others do
+    const { effectiveGasPrice: price } = receipt;
+    if (price < head.baseFeePerGas || BigInt(receipt.gasUsed) * price > MOST_WEI) {
+      return `a price cannot have been paid by ${transactions[i]}: ${price}`;
+    }
     const { count, first, missing } = receipt.logs;
     if (count > 0 && first !== logs) return `log ${logs} is missing`;
     if (missing !== null) return `log ${missing} is missing`;
@@ -163,13 +170,17 @@ function provenBlock(
   const transactions: IncludedTransaction[] = [];
   const transfers: Transfer[] = [];
   for (const receipt of receipts) {
-    transactions.push(includedOf(receipt, context));
+    transactions.push(includedOf(receipt, head.baseFeePerGas, context));
     if (receipt.status === 1) collectTransfers(transfers, receipt, ref.time, context);
   }
   return { kind: "block", block: { ...ref, transactions, transfers } };
 }
 
-function includedOf(receipt: ReadReceipt, { hotWallet }: ParseContext): IncludedTransaction {
+function includedOf(
+  receipt: ReadReceipt,
+  base: bigint,
+  { hotWallet }: ParseContext,
+): IncludedTransaction {
   const success = receipt.status === 1;
   return {
     txid: receipt.transactionHash,
@@ -177,6 +188,7 @@ function includedOf(receipt: ReadReceipt, { hotWallet }: ParseContext): Included
     // a receipt does not say why
     failure: success ? null : "REVERTED",
     fee: fromTokenUnits(BigInt(receipt.gasUsed) * receipt.effectiveGasPrice, COIN_DECIMALS),
+    charged: { units: receipt.gasUsed, base },
     ...(receipt.from.toLowerCase() === hotWallet ? { byHotWallet: true } : {}),
   };
 }
