@@ -236,6 +236,32 @@ for (const [name, refusal, category] of REFUSALS) {
   });
 }
 
+const FORGOTTEN = [
+  [-32000, "missing trie node abc"],
+  [-32602, "BlockOutOfRangeError: block height is 40 but requested was 12"],
+  [-32603, "State at block #12 is pruned"],
+  [-32000, "seek with txNum=12 but data before txNum=30 is not available"],
+  [-32000, "words that no node has had before"],
+] as const;
+
+for (const [code, words] of FORGOTTEN) {
+  test(`a node that has forgotten the state of an older block shows its newest final one: ${words}`, async () => {
+    await using node = startScriptedRpc({
+      ...honest(),
+      eth_getBalance: ([, state]) => {
+        const { blockHash } = state as { blockHash: string };
+        return blockHash === BLOCKS[FINAL]?.head.hash
+          ? "0xde0b6b3a7640000"
+          : new RpcFailure(code, words);
+      },
+    });
+    const chain = chainOf(node);
+    const checkpoint = { height: 12, hash: BLOCKS[12]?.head.hash ?? "" };
+    assertEquals(await chain.balanceOf(HOT, "native", undefined, checkpoint), amountOf("1"));
+    assertEquals(chain.nodes.states.map(({ state }) => state), ["ready"]);
+  });
+}
+
 test("a transaction is taken from its whole block, never from its receipt alone", async () => {
   const scripts = honest();
   await using node = startScriptedRpc({

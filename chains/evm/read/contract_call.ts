@@ -30,7 +30,8 @@ function stateOf(hash: string): StateOf {
 /**
  * Reads from the final state. With a checkpoint it is the state of that very block, so that of two nodes
  * behind one address none answers for an older one; a node that has forgotten it answers for its newest final
- * block, by its hash as well.
+ * block, by its hash as well. Nodes keep the states of 128 blocks, which a scan that catches up is soon behind, and each has words
+ * of its own for that, so that any error of the node has it asked for its newest one.
  *
  * @param ask sends the call for the state that it is given
  * @throws {NotOurChain} when only nodes without the checkpoint answer
@@ -46,7 +47,7 @@ export async function readFinal<T>(
     try {
       return await ask(node, stateOf(checkpoint.hash), bound);
     } catch (error) {
-      if (!(error instanceof CallFailed) || !error.isRefusal) throw error;
+      if (!(error instanceof CallFailed) || error.category !== "server-error") throw error;
     }
     const { number, hash } = await finalHead(node, bound);
     if (number < checkpoint.height) {

@@ -22,7 +22,7 @@ const REVERTED_TEXT =
   /execution reverted|reverted|invalid opcode|gas required exceeds|out of gas|insufficient (funds|balance)|always failing transaction|VM execution error/i;
 /** The node lacks the block or its state: it is behind, or has forgotten it. */
 const BEHIND_TEXT =
-  /header not found|header for hash not found|unknown block|block not found|missing trie node|state (is )?not available|historical state|state .{0,40}(pruned|unavailable|missing)|not (currently )?canonical|resource not found|no state/i;
+  /header not found|header for hash not found|unknown block|block not found|missing trie node|state (is )?not available|historical state|state .{0,40}(pruned|unavailable|missing)|not (currently )?canonical|resource not found|no state|block ?out ?of ?range|\bprun(ed|ing)\b|data before .{0,40} not available/i;
 
 /** See {@linkcode RpcDialect.kindOf}. */
 function kindOf({ code, message }: RpcError): ReturnType<RpcDialect["kindOf"]> {
