@@ -15,6 +15,8 @@ export interface LanesView extends Pick<LaneView, "bumpAfterMs" | "suspendedMs" 
   readonly terms: ReadonlyMap<string, LaneAsk>;
   /** So many nonces of a payer may be unseen at once. */
   readonly mostUnseen: (payer: string) => number;
+  /** See {@linkcode LaneView.usedBelow}, of the hot wallet. */
+  readonly usedBelow?: number | undefined;
 }
 
 /** The turns of all lanes. */
@@ -57,12 +59,13 @@ export function decideLanes(view: LanesView): LanesDecided {
 function turnOf(
   payer: string,
   nonces: readonly PromisedNonce[],
-  { memory, terms, mostUnseen, ...view }: LanesView,
+  { memory, terms, mostUnseen, usedBelow, ...view }: LanesView,
 ): LaneTurn {
   return laneTurn({
     ...view,
     open: nonces.map((nonce) => memory.viewOf(nonce)),
     ask: terms.get(payer) ?? null,
     mostUnseen: mostUnseen(payer),
+    ...(payer === "hot" ? { usedBelow } : {}),
   });
 }

@@ -106,6 +106,18 @@ export class LaneFaults {
     await this.#aside.run((signal) => this.#look(this.#nextOf(this.#unseen), solid, signal));
   }
 
+  /** The nonce of the hot wallet's next transaction, by the newest block of one node; undefined: none answers. */
+  async usedAtHead(bound: PartBound): Promise<number | undefined> {
+    const { hotWallet, network } = this.#chain;
+    try {
+      return await this.#lane.next(hotWallet, "head", bound.within(QUESTION_MS));
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      logEvent("treasury.nonce_unread", { network, count: 1, payer: "hot", error });
+      return undefined;
+    }
+  }
+
   /** Reasons for which lanes of deposit addresses are closed, by payer; no other lane waits for them. */
   get closed(): ReadonlyMap<string, string> {
     const found = [...this.#found].filter(([payer]) => payer !== "hot");

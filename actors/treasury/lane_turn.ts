@@ -55,6 +55,8 @@ export interface LaneView {
   readonly suspendedMs: number;
   /** So many nonces may be unseen at once. */
   readonly mostUnseen: number;
+  /** Nonces below it are in a block by the word of a node, which room goes by and nothing else; absent: none was asked. */
+  readonly usedBelow?: number | undefined;
   /** False while the newest blocks are not read: what they may show is not replaced. */
   readonly isHeadRead: boolean;
 }
@@ -106,21 +108,27 @@ export function laneTurn(view: LaneView): LaneTurn {
   );
   const first = ask === null ? [] : unsignedSteps(view, unsigned, ask, waits);
   const replacements = ask === null ? [] : replaceSteps(unseen, ask, view, waits);
-  const room = roomBehind(view, unseen.length, unsigned);
+  const room = roomBehind(view, unseen, unsigned);
   return { steps: [...first, ...replacements], room, waits };
 }
 
+/** While nodes say that nonces are used, so many times those that may be unseen are promised until the scan shows it as well. */
+const MOST_TIMES_UNSEEN = 16;
+
 /**
- * Nonces that may be promised besides. Those whose transfers the signer refuses wait without a fee as long as nothing
- * stands behind them: where they have taken up a lane altogether, one more is promised, for which they are filled.
+ * Nonces that may be promised besides: nodes hold so many of one sender that are in no block. Those whose transfers the signer
+ * refuses wait without a fee as long as nothing stands behind them: where they have taken up a lane altogether, one more is
+ * promised, for which they are filled.
  */
 function roomBehind(
-  { mostUnseen }: LaneView,
-  unseen: number,
+  { mostUnseen, usedBelow = 0 }: LaneView,
+  unseen: readonly OpenNonce[],
   unsigned: readonly OpenNonce[],
 ): number {
-  const room = Math.max(0, mostUnseen - unseen - unsigned.length);
-  const isTakenUp = unseen === 0 && unsigned.length === mostUnseen &&
+  const pending = unseen.filter(({ nonce }) => nonce >= usedBelow).length + unsigned.length;
+  const believed = MOST_TIMES_UNSEEN * mostUnseen - unseen.length - unsigned.length;
+  const room = Math.max(0, Math.min(mostUnseen - pending, believed));
+  const isTakenUp = unseen.length === 0 && unsigned.length === mostUnseen &&
     unsigned.every(({ isRefused }) => isRefused);
   return isTakenUp ? 1 : room;
 }

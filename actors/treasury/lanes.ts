@@ -15,7 +15,7 @@ import { takeTurn } from "../../ledger/lanes/take_turn.ts";
 import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
-import { decideLanes } from "./decide_lanes.ts";
+import { decideLanes, type LanesView } from "./decide_lanes.ts";
 import { LaneFaults } from "./lane_faults.ts";
 import { LaneMemory } from "./lane_memory.ts";
 import { lanesOf } from "./lane_requests.ts";
@@ -154,8 +154,9 @@ export class Lanes {
         this.#note(promised, stopped);
         // what stops signing altogether has reasons of its own in readiness
         this.#isStopped = stopped !== null || await readSigningStop(sql, network) !== null;
+        const usedBelow = await this.#usedBelow(round);
         const terms = await this.#readTerms("hot", round);
-        await this.#goOn(turn, lanesOf(promised), terms, "hot", round);
+        await this.#goOn(turn, lanesOf(promised), { terms, usedBelow }, "hot", round);
       });
     });
     if (!isHeld) this.#note(promised, null);
@@ -180,7 +181,7 @@ export class Lanes {
         this.#note(promised, this.state?.stopped ?? null);
         this.#isStopped ||= await readSigningStop(sql, network) !== null;
         const terms = await this.#readTerms("addresses", round);
-        await this.#goOn(turn, lanesOf(round.promised), terms, "addresses", round);
+        await this.#goOn(turn, lanesOf(round.promised), { terms }, "addresses", round);
       });
     });
   }
@@ -221,7 +222,7 @@ export class Lanes {
   async #goOn(
     turn: SigningTurn,
     lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
-    terms: ReadonlyMap<string, LaneAsk>,
+    said: Pick<LanesView, "terms" | "usedBelow">,
     whose: Whose,
     round: Round,
   ): Promise<void> {
@@ -231,7 +232,7 @@ export class Lanes {
       memory: this.#memory,
       lanes,
       closed: this.#closed,
-      terms,
+      ...said,
       bumpAfterMs: this.#lane.bumpAfterMs,
       suspendedMs,
       isHeadRead: isHeadRead(),
@@ -241,7 +242,17 @@ export class Lanes {
     failures.push(...undecided);
     this.#notes.waiting(whose, waits);
     await apart(failures, async () => void await storeLaneReasons(sql, waits));
-    if (terms.size > 0) await apart(failures, () => this.#signing.signAll(turn, steps, round));
+    if (said.terms.size > 0) await apart(failures, () => this.#signing.signAll(turn, steps, round));
+  }
+
+  /**
+   * Asks a node which nonces of the hot wallet its newest block has used, where the scan's own marks leave no room: while it
+   * catches up nothing is marked, and payouts would wait for it although those before them are in blocks.
+   */
+  async #usedBelow({ promised, bound }: Round): Promise<number | undefined> {
+    const unseen = promised.filter(({ attempts }) => !attempts.some(({ isSeen }) => isSeen));
+    if (this.#isStopped || unseen.length < this.#lane.mostUnseen) return undefined;
+    return await this.#faults.usedAtHead(bound);
   }
 
   /** Reads the terms of those that may sign something in a round; what cannot be read is left out. */

@@ -147,6 +147,30 @@ test("nodes that never answer hold a turn of all lanes up for a bounded time, an
   assertEquals([sent.map(({ length }) => length), lanes.room("hot")], [[1, 30], 11]);
 });
 
+test("a lane without room by the scan's marks has the room that a node's newest block tells, and asks for it only then", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  for (let nonce = 0; nonce < 11; nonce++) await addNonce(sql, { payer: "hot", nonce, ageS: 1 });
+  const said = { used: 8, asked: 0 };
+  const lane = calmLane({
+    next: (_, view) => {
+      if (view === "solid") return Promise.resolve(0);
+      said.asked++;
+      return said.used < 0 ? Promise.reject(SILENT) : Promise.resolve(said.used);
+    },
+  });
+  const { lanes, poll } = lanesOn(sql, numberedChain(lane));
+  await poll();
+  assertEquals([lanes.room("hot"), said.asked], [1, 0]);
+  await addNonce(sql, { payer: "hot", nonce: 11, ageS: 1 });
+  await poll();
+  assertEquals([lanes.room("hot"), said.asked], [8, 1]);
+  said.used = -1;
+  await poll();
+  assertEquals([lanes.room("hot"), said.asked], [0, 2]);
+});
+
 test("a node without the network's turn asks nothing, signs nothing and sends nothing", async () => {
   await using database = await testDatabase();
   const { sql } = database;

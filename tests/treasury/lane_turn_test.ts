@@ -204,6 +204,29 @@ const TABLE: readonly TurnRule[] = [
     room: 0,
   },
   {
+    rule:
+      "a lane has room for as many as a node's newest block has used, which are replaced as before",
+    open: [
+      open(7, { attempts: [attempt(10)] }),
+      open(8, { attempts: [attempt(10, { ageMs: 0 })] }),
+      open(9, { attempts: [attempt(10, { ageMs: 0 })] }),
+    ],
+    view: { mostUnseen: 3, usedBelow: 9 },
+    steps: ["pay 7 for 12"],
+    room: 2,
+  },
+  {
+    rule:
+      "a node that says that all is used has no more promised than sixteen times what may be unseen",
+    open: Array.from(
+      { length: 47 },
+      (_, n) => open(n, { attempts: [attempt(10, { ageMs: 0 })] }),
+    ),
+    view: { mostUnseen: 3, usedBelow: 1_000 },
+    steps: [],
+    room: 1,
+  },
+  {
     rule: "where nothing may be signed, there is nothing to do",
     open: [open(7), open(8, { attempts: [attempt(10)] })],
     view: { ask: null },
