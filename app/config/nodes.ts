@@ -43,7 +43,7 @@ export const NODES = {
     "calls per second to each node, 0 = no bound; less than its provider allows where other programs use the same key. Without it 12 for nodes on the internet (public providers allow 15 and then suspend for half a minute), no bound on this machine and private networks",
   ),
   RECEIPT_TYPES: listOf(typeOfTransaction).default([]).describe(
-    "types of transactions, separated by commas, whose receipts are believed without their proof: a way to go on where an upgrade of the chain brings a type whose receipts this version cannot prove. Blocks with them are as good as the nodes' word then; take it out with the next version",
+    "types of transactions, separated by commas, whose receipts are believed without their proof: a way to go on where an upgrade of the chain brings a type whose receipts this version cannot prove. A block is as good as its node's word then, as the type is too; take it out with the next version",
   ),
 };
 

@@ -18,6 +18,9 @@ import { WrongChainNode } from "./node_failures.ts";
 import { NodeHealth } from "./node_health.ts";
 import { Offers } from "./offers.ts";
 
+/** Nodes that a read of several asks at least, where there are so many. */
+const FEWEST_ASKED = 2;
+
 /** Options of a read over several nodes. */
 export interface PoolRead<T> {
   readonly signal?: AbortSignal | undefined;
@@ -159,7 +162,7 @@ export class NodePool implements NetworkNodes {
   }
 
   /**
-   * Asks several nodes at once, as they are preferred. One whose calls per second are used up is left out while others
+   * Asks several nodes at once, as they are preferred. One whose calls per second are used up is left out while two others
    * are free. What has not come when this returns is given up, so that it waits for no turn of its node.
    *
    * @param terms `most`: so many nodes; `othersMs`: once one has answered, the others are waited for so long
@@ -208,11 +211,16 @@ export class NodePool implements NetworkNodes {
     throw lastFailure ?? this.#allCooling();
   }
 
-  /** Nodes that can be asked at once; where none can, those that only have to wait for their turn. */
+  /**
+   * Nodes that can be asked at once, and beside a single one that can the first that only has to wait for its turn, so that
+   * one node's word is not all there is while another is there; where none can be asked at once, all that have to wait.
+   */
   #askable(): readonly ChainNode[] {
     const awake = this.#inOrder().filter((node) => !this.#healthOf(node).isCooling);
     const free = awake.filter((node) => node.isFree);
-    return free.length > 0 ? free : awake;
+    if (free.length === 0) return awake;
+    const busy = awake.filter((node) => !free.includes(node));
+    return [...free, ...busy.slice(0, Math.max(0, FEWEST_ASKED - free.length))];
   }
 
   #allCooling(): ChainUnavailable {

@@ -256,6 +256,10 @@ const INCOMPLETE: Readonly<Record<string, { readonly block: BlockFixture; readon
       block: { head: { ...WHOLE.head, transactions: [], gasUsed: "0x0" }, receipts: [] },
       why: "its receipts have the root",
     },
+    "a node names a type that is not known for a receipt of another one": {
+      block: withReceipts(([a, b, c]) => [a, b, { ...c, type: "0x7e" }]),
+      why: "it has transactions of type 126, whose receipts are not known here (RECEIPT_TYPES)",
+    },
     "a receipt of a type that is not known has another layout": {
       block: withAnotherLayout(126),
       why: "it has transactions of type 126, whose receipts are not known here (RECEIPT_TYPES)",

@@ -38,7 +38,7 @@ Deno.test("what a read of several nodes needs no more does not wait for turns of
   assertEquals(ms < 1_500, true, `${ms} ms`);
 });
 
-Deno.test("a node whose calls are used up is not among several that are read while another is free", async () => {
+Deno.test("a node whose calls are used up is not among several that are read while two others are free", async () => {
   const slow = nodeOf("slow", 1);
   await slow.turn("call");
   let asked = 0;
@@ -46,8 +46,19 @@ Deno.test("a node whose calls are used up is not among several that are read whi
     asked += 1;
     return await turns(1)(node, signal);
   };
-  assertEquals(await poolOf(slow, nodeOf("fast", 0)).readSeveral(read, AT_ONCE), ["fast.local"]);
-  assertEquals(asked, 1);
-  assertEquals(await poolOf(slow).readSeveral(read, AT_ONCE), ["slow.local"]);
+  const pool = poolOf(slow, nodeOf("fast", 0), nodeOf("fleet", 0));
+  assertEquals(await pool.readSeveral(read, AT_ONCE), ["fast.local", "fleet.local"]);
   assertEquals(asked, 2);
+  assertEquals(await poolOf(slow).readSeveral(read, AT_ONCE), ["slow.local"]);
+  assertEquals(asked, 3);
+});
+
+Deno.test("one free node is not the only one that is asked while another only has to wait for its turn", async () => {
+  const slow = nodeOf("slow", 1);
+  await slow.turn("call");
+  const pool = poolOf(slow, nodeOf("fast", 0));
+  const answers = await pool.readSeveral(turns(1), { most: 3, othersMs: 30_000 });
+  assertEquals(answers, ["fast.local", "slow.local"]);
+  // what does not come in time is given up all the same
+  assertEquals(await pool.readSeveral(turns(1), AT_ONCE), ["fast.local"]);
 });

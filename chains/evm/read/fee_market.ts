@@ -36,7 +36,8 @@ const OTHERS_MS = 1_000;
 /**
  * Reads what the next block asks. Several nodes are asked at once, of which those that are behind do not count, and
  * the middle of their prices is taken, of two the lower one: a price that is too low is raised while the transaction waits,
- * what was paid too much is gone.
+ * what was paid too much is gone. Where no other node answers in a second one alone decides: what it can make a transaction
+ * cost is bounded by the network's cap.
  *
  * @throws {ChainUnavailable} when no node can be read
  */

@@ -60,7 +60,8 @@ export interface ParseContext {
   readonly hotWallet: string;
   /**
    * Types of transactions whose receipts an operator believes without their root, as their layout is not known here; none
-   * where it is absent.
+   * where it is absent. The type is the node's word, so that with it any block is: a node that names it for another's receipts can
+   * then leave out or add what it likes, below the amount that a second node has to prove. Without it the root alone decides.
    */
   readonly believed?: ReadonlySet<number>;
   /** Running totals, added to. */
