@@ -8,7 +8,7 @@ import type { Sql } from "../database/connect.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
 import { shape } from "../shape.ts";
-import { amount, bigint, type RowOf, text } from "../table.ts";
+import { amount, bigint, boolean, type RowOf, text } from "../table.ts";
 
 const paidAttempt = shape({
   outgoingId: text(),
@@ -35,14 +35,23 @@ export async function listPaidAttempts(
   );
 }
 
-const addressHolding = shape({ address: text(), currency: text<Currency>(), amount: amount() });
+const addressHolding = shape({
+  address: text(),
+  currency: text<Currency>(),
+  /** Held for the service's own accounts and merchants. */
+  amount: amount(),
+  /** Came in for an address of another network, and is not dealt with yet: it is there, and belongs to no books. */
+  setAside: amount(),
+  /** True where such money has come in at all: by hand it goes at any time, and less than a dollar of it leaves no row. */
+  isMisdirected: boolean(),
+});
 /** Expected balance of a deposit address. */
 export type AddressHolding = RowOf<typeof addressHolding>;
 
 /**
  * Expected balances of deposit addresses after a block, by our own scan: everything that was final until
  * then and paid to them, whether credited or quarantined, without what was swept from them or written
- * off. Addresses that were never paid are not among them.
+ * off. What came in for an address of another network counts apart. Addresses that were never paid are not among them.
  *
  * @param height of a solid block that the scan has passed
  */
@@ -53,16 +62,21 @@ export async function readAddressHoldings(
 ): Promise<readonly AddressHolding[]> {
   return addressHolding.all(
     await sql`
-    SELECT address, currency, sum(amount) AS amount FROM (
-      SELECT address, currency, amount FROM (
+    SELECT address, currency, sum(amount) AS amount, sum(set_aside) AS set_aside,
+      bool_or(is_misdirected) AS is_misdirected
+    FROM (
+      SELECT address, currency, CASE WHEN is_misdirected THEN 0 ELSE amount END AS amount,
+        CASE WHEN is_misdirected AND is_open THEN amount ELSE 0 END AS set_aside, is_misdirected
+      FROM (
         -- the same transfer may be in the inbox of one account first and in its owner's later
         SELECT DISTINCT ON (i.txid, i.log_index) i.data ->> 'to' AS address, i.data ->> 'currency' AS currency,
-          (i.data ->> 'amount')::numeric AS amount
+          (i.data ->> 'amount')::numeric AS amount, i.data ? 'issuedOn' AS is_misdirected,
+          i.consumed_at IS NULL AS is_open
         FROM book.inbox i
         WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
-        ORDER BY i.txid, i.log_index) came
+        ORDER BY i.txid, i.log_index, i.data ? 'issuedOn', i.consumed_at IS NULL) came
       UNION ALL
-      SELECT h.address, o.currency, -CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.taken END
+      SELECT h.address, o.currency, -CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.taken END, 0, false
       FROM book.outgoing o
       JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
       LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id AND a.outcome = 'unexpected'
@@ -70,7 +84,7 @@ export async function readAddressHoldings(
       WHERE o.network = ${network} AND o.wallet <> 'hot' AND o.status = 'final' AND a.height <= ${height}
         AND (a.outcome = 'paid' OR v.taken > 0)
       UNION ALL
-      SELECT w.address, w.currency, -w.unexplained FROM book.sweep_write_off w
+      SELECT w.address, w.currency, -w.unexplained, 0, false FROM book.sweep_write_off w
       WHERE w.network = ${network} AND w.height <= ${height}) moved
     GROUP BY 1, 2 ORDER BY 1, 2`,
   );
