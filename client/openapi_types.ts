@@ -2608,9 +2608,9 @@ export interface Operations {
           withdrawalId: string;
           merchantId: string;
           referenceId: string | null;
-          /** `queued`: it can be matched; `signed`: it is queued again when its bytes have expired; `approval`: it waits for an administrator */
+          /** `queued`: it can be matched; `signed`: it is queued again when its bytes have expired, or taken out of use where they never do; `approval`: it waits for an administrator */
           state: "queued" | "signed" | "approval";
-          /** Until when signed bytes may come to a block */
+          /** Until when signed bytes may come to a block; null where they never expire */
           expiresAt: string | null;
         })[];
       })[];

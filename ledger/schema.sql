@@ -1581,6 +1581,7 @@ UNION ALL
 -- hub.compare_history(p_id text, p_gap integer, OUT history text, OUT opened boolean, OUT is_told boolean, OUT newest text) RETURNS record
 -- hub.event_address(network text, address text) RETURNS text
 -- hub.history_name() RETURNS text
+-- hub.history_stop(of_network text) RETURNS text
 -- hub.is_canonical_address(network text, address text) RETURNS boolean
 -- hub.is_other_history() RETURNS boolean
 -- hub.keep_unknown_spend() RETURNS trigger

@@ -5,7 +5,8 @@ import type { PayerStep } from "./lane_requests.ts";
 import { type LaneTurn, laneTurn, type LaneView } from "./lane_turn.ts";
 
 /** The facts that the turns of all lanes are decided by. */
-export interface LanesView extends Pick<LaneView, "bumpAfterMs" | "suspendedMs" | "isHeadRead"> {
+export interface LanesView
+  extends Pick<LaneView, "bumpAfterMs" | "suspendedMs" | "isHeadRead" | "cancelsOnly"> {
   readonly memory: Pick<LaneMemory, "viewOf">;
   /** Open nonces by their payers, the lowest first. */
   readonly lanes: ReadonlyMap<string, readonly PromisedNonce[]>;

@@ -136,7 +136,8 @@ export function sendable({ txid, bytes, request }: NumberedTransaction): InFligh
 
 /**
  * Transactions to be sent again: those of nonces that no block shows and that were not signed with just now, the hot
- * wallet's first, each nonce's newest first.
+ * wallet's first, each nonce's newest first. What an administrator has taken out of use is paid by none that is sent from then on,
+ * also while its cancel waits for lower fees.
  *
  * @param closed payers of whose lanes nothing is sent
  * @param signed nonces that were signed with just now, as `payer/nonce`
@@ -149,11 +150,12 @@ export function unsentOf(
   isDue: (txid: string) => boolean,
 ): readonly InFlight[] {
   const inOrder = [...lanesOf(promised).values()].flat();
-  return inOrder.flatMap(({ payer, nonce, attempts, intents }) => {
+  return inOrder.flatMap(({ payer, nonce, attempts, intents, isCancelAsked }) => {
     const isSeen = attempts.some((attempt) => attempt.isSeen);
     if (isSeen || closed.has(payer) || signed.has(`${payer}/${nonce}`)) return [];
     const outgoingId = intents[0]?.outgoingId ?? "";
-    return attempts.filter(({ txid }) => isDue(txid)).map(({ txid, bytes }) => ({
+    const sent = attempts.filter(({ purpose }) => purpose === "cancel" || !isCancelAsked);
+    return sent.filter(({ txid }) => isDue(txid)).map(({ txid, bytes }) => ({
       outgoingId,
       paymentId: null,
       txid,

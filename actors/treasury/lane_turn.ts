@@ -59,6 +59,8 @@ export interface LaneView {
   readonly usedBelow?: number | undefined;
   /** False while the newest blocks are not read: what they may show is not replaced. */
   readonly isHeadRead: boolean;
+  /** True: nothing is signed but what an administrator has asked to take out of use; default false. */
+  readonly cancelsOnly?: boolean;
 }
 
 /** The next thing to do with a nonce. */
@@ -106,8 +108,9 @@ export function laneTurn(view: LaneView): LaneTurn {
   const unseen = open.filter(({ attempts }) =>
     attempts.length > 0 && !attempts.some(({ isSeen }) => isSeen)
   );
-  const first = ask === null ? [] : unsignedSteps(view, unsigned, ask, waits);
-  const replacements = ask === null ? [] : replaceSteps(unseen, ask, view, waits);
+  const isNext = ({ isCancelAsked }: OpenNonce) => isCancelAsked || view.cancelsOnly !== true;
+  const first = ask === null ? [] : unsignedSteps(view, unsigned.filter(isNext), ask, waits);
+  const replacements = ask === null ? [] : replaceSteps(unseen.filter(isNext), ask, view, waits);
   const room = roomBehind(view, unseen, unsigned);
   return { steps: [...first, ...replacements], room, waits };
 }

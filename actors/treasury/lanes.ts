@@ -8,7 +8,7 @@
 
 import type { Chain } from "../../chains/chain.ts";
 import type { LaneAsk, LanePort } from "../../chains/lane.ts";
-import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { readHistoryStop, readSigningStop } from "../../ledger/failover/holds.ts";
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
 import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
@@ -66,8 +66,11 @@ export class Lanes {
   #rooms = new Map<string, number>();
   /** True where deposit addresses had open nonces at the last poll. */
   #hasAddresses = false;
-  /** Until the first poll, too. */
-  #isStopped = true;
+  /**
+   * Signing as it is stopped: of payments by a transfer that the books do not know, while what an administrator has taken out of
+   * use is signed all the same; of everything by another history, by the lane itself, and until the first poll.
+   */
+  #stop: "none" | "payments" | "all" = "all";
 
   constructor(chain: Chain, lane: LanePort, deps: LanesDeps) {
     this.#chain = chain;
@@ -134,13 +137,11 @@ export class Lanes {
    * @throws what else failed, a bug before what is away; what is due was sent all the same
    */
   async poll(solid: Cursor | null): Promise<void> {
-    const { sql } = this.#deps;
-    const { network } = this.#chain;
     const promised = await this.#readOpen();
-    this.#isStopped = true;
+    this.#stop = "all";
     this.#hasAddresses = false;
     if (promised.length === 0 && await this.#faults.isOpen()) {
-      this.#isStopped = await readSigningStop(sql, network) !== null;
+      this.#stop = await this.#readStop();
       this.#rooms = new Map();
       this.#note(promised, null);
       return;
@@ -153,7 +154,7 @@ export class Lanes {
         if (failure !== null) round.failures.push(failure);
         this.#note(promised, stopped);
         // what stops signing altogether has reasons of its own in readiness
-        this.#isStopped = stopped !== null || await readSigningStop(sql, network) !== null;
+        if (stopped === null) this.#stop = await this.#readStop();
         const usedBelow = await this.#usedBelow(round);
         const terms = await this.#readTerms("hot", round);
         await this.#goOn(turn, lanesOf(promised), { terms, usedBelow }, "hot", round);
@@ -171,19 +172,28 @@ export class Lanes {
    */
   async pollAddresses(solid: Cursor | null): Promise<void> {
     if (!this.#hasAddresses) return;
-    const { sql } = this.#deps;
-    const { network } = this.#chain;
     const promised = await this.#readOpen();
     await this.#inTurn(async (turn) => {
       const round = this.#roundOf(promised, "addresses");
       await this.#signing.thenSend(round, () => this.#closed, async () => {
         await apart(round.failures, () => this.#faults.findOfAddresses(solid));
         this.#note(promised, this.state?.stopped ?? null);
-        this.#isStopped ||= await readSigningStop(sql, network) !== null;
+        if (!this.#isStopped) this.#stop = await this.#readStop();
         const terms = await this.#readTerms("addresses", round);
         await this.#goOn(turn, lanesOf(round.promised), { terms }, "addresses", round);
       });
     });
+  }
+
+  get #isStopped(): boolean {
+    return this.#stop !== "none";
+  }
+
+  async #readStop(): Promise<"none" | "payments" | "all"> {
+    const { sql } = this.#deps;
+    const { network } = this.#chain;
+    if (await readSigningStop(sql, network) === null) return "none";
+    return await readHistoryStop(sql, network) === null ? "payments" : "all";
   }
 
   async #readOpen(): Promise<readonly PromisedNonce[]> {
@@ -236,6 +246,7 @@ export class Lanes {
       bumpAfterMs: this.#lane.bumpAfterMs,
       suspendedMs,
       isHeadRead: isHeadRead(),
+      cancelsOnly: this.#isStopped,
       mostUnseen: (payer) => this.#mostUnseen(payer),
     });
     this.#rooms = new Map([...(whose === "hot" ? [] : this.#rooms), ...rooms]);
@@ -262,10 +273,12 @@ export class Lanes {
   ): Promise<ReadonlyMap<string, LaneAsk>> {
     const { bumpAfterMs } = this.#lane;
     const wanting = new Set(
-      promised.filter((nonce) => needsTerms(nonce, bumpAfterMs)).map(({ payer }) => payer),
+      promised.filter((nonce) =>
+        needsTerms(nonce, bumpAfterMs) && (nonce.isCancelAsked || !this.#isStopped)
+      ).map(({ payer }) => payer),
     );
     let terms: ReadonlyMap<string, LaneAsk> = new Map();
-    if (this.#isStopped || wanting.size === 0) return terms;
+    if (this.#stop === "all" || wanting.size === 0) return terms;
     await apart(failures, async () => {
       const ask = await this.#lane.asks(bound.signal);
       const payers = new Set(promised.map(({ payer }) => payer));

@@ -72,10 +72,10 @@ const spend = z.object({
     state: z.enum(["queued", "signed", "approval"]).meta({
       description:
         "`queued`: it can be matched; `signed`: it is queued again when its bytes have " +
-        "expired; `approval`: it waits for an administrator",
+        "expired, or taken out of use where they never do; `approval`: it waits for an administrator",
     }),
     expiresAt: f.moment.nullable().meta({
-      description: "Until when signed bytes may come to a block",
+      description: "Until when signed bytes may come to a block; null where they never expire",
     }),
   })).meta({ description: "Withdrawals of these terms that would be paid as well" }),
 });

@@ -69,7 +69,9 @@ export const matchSpend = adminRoute({
     const candidate = candidates.find(({ withdrawalId }) => withdrawalId === withdrawal.id);
     if (candidate?.state === "signed") {
       await recordRefusal(request, "failover.match", body.txid, "signed", context);
-      return conflict(`${shown(candidate)}. Match it then`);
+      return conflict(
+        candidate.expiresAt === null ? shown(candidate) : `${shown(candidate)}. Match it then`,
+      );
     }
     return await confirm(request, spend, withdrawal, context);
   },
@@ -246,8 +248,11 @@ async function refuseBeside(
   context: ApiContext,
 ): Promise<Answer> {
   await recordRefusal(request, action, txid, "candidate", context);
+  const { state, expiresAt } = candidate;
   return conflict(
-    `${shown(candidate)}, and would be paid as well. Match it, or repeat with anyway`,
+    state === "signed" && expiresAt === null
+      ? `${shown(candidate)}; or repeat with anyway, and it is paid as well`
+      : `${shown(candidate)}, and would be paid as well. Match it, or repeat with anyway`,
   );
 }
 
@@ -265,9 +270,12 @@ function shown({ withdrawalId, merchantId, state, expiresAt }: Candidate): strin
     case "approval":
       return `${named} waits for approval`;
     case "signed":
-      return `${named} is signed: bytes of it may come to a block until ${
-        expiresAt === null ? "they expire" : new Date(expiresAt).toISOString()
-      }, after which it is queued`;
+      return expiresAt === null
+        ? `${named} is signed, and its bytes never expire: take it out of use (admin treasury ` +
+          "cancel), and book the transfer when it has FAILED"
+        : `${named} is signed: bytes of it may come to a block until ${
+          new Date(expiresAt).toISOString()
+        }, after which it is queued`;
     default: {
       const never: never = state;
       return never;

@@ -171,10 +171,17 @@ export async function readQueuedIds(
     WHERE network = ${network} AND status = 'queued' AND id > ${after} ORDER BY id LIMIT ${limit}`;
 }
 
-/** The reason why nothing may be signed for a network now, for people; null: it may. */
+/** The reason why no transfer may be signed for a network now, for people; null: it may. */
 export async function readSigningStop(sql: Sql, network: Network): Promise<string | null> {
   const [row] = await sql<{ reason: string | null }[]>`
     SELECT hub.signing_stop(${network}) AS reason`;
+  return row?.reason ?? null;
+}
+
+/** The reason why not even what an administrator has taken out of use may be signed for a network now; null: it may. */
+export async function readHistoryStop(sql: Sql, network: Network): Promise<string | null> {
+  const [row] = await sql<{ reason: string | null }[]>`
+    SELECT hub.history_stop(${network}) AS reason`;
   return row?.reason ?? null;
 }
 

@@ -221,7 +221,7 @@ const candidateShape = shape({
    * expired it is queued; `approval`: an administrator has to let it go first.
    */
   state: text<"queued" | "signed" | "approval">(),
-  /** Block time until which signed bytes may come to a block, Unix milliseconds; null: none are known. */
+  /** Block time until which signed bytes may come to a block, Unix milliseconds; null: they never expire, or none are known. */
   expiresAt: orNull(time()),
 });
 /** A withdrawal that is not paid yet, and that an unknown transfer may have paid. */

@@ -20,7 +20,9 @@ export type LaneSignature = RowOf<typeof attemptShape>;
  * Commits signatures with nonces before anything is broadcast, in one statement. The first one of a
  * transfer moves it `queued -> signed`, unless its merchant was suspended meanwhile; a replacement finds it signed; a
  * cancel finds it in any state. What is not committed must be forgotten: all of a transaction where one of its transfers was
- * given up, is held by another transaction, or has lost the nonce to a block; and all of them where signing was stopped.
+ * given up, is held by another transaction, or has lost the nonce to a block, what would be paid with a nonce that an administrator
+ * has taken out of use, and all of them where signing was stopped. What an administrator has taken out of use is stopped by another
+ * history alone (`hub.history_stop`), where nothing else is in the batch.
  *
  * @param turn the turn that they were decided in; it moves on by one
  * @returns ids of the transactions that are committed; null, and none is, where something else was signed since
@@ -35,12 +37,20 @@ export async function commitAttempts(
   if (rows.length === 0) return new Set();
   const { network } = turn;
   const [answer] = await sql<{ held: boolean; txids: string[] }[]>`
-    WITH turn AS (
+    WITH input AS (
+      SELECT * FROM ${attemptShape.rows(sql, "i", rows)}
+    ), asked AS (
+      SELECT bool_and(i.purpose = 'cancel' AND EXISTS (
+        SELECT FROM book.outgoing o
+        JOIN book.lane_nonce n ON n.network = o.network AND n.payer = book.payer_of(o.wallet, o.fee_payer) AND n.nonce = o.nonce
+        WHERE o.id = i.outgoing_id AND o.merchant_id = i.merchant_id AND o.network = ${network} AND o.nonce = i.nonce
+          AND n.cancel_by IS NOT NULL)) AS are_all
+      FROM input i
+    ), turn AS (
       UPDATE book.signing_turn SET batches = batches + 1
       WHERE network = ${network} AND batches = ${String(turn.batches)}::bigint
-        AND (SELECT hub.signing_stop(${network})) IS NULL RETURNING 1
-    ), input AS (
-      SELECT * FROM ${attemptShape.rows(sql, "i", rows)}
+        AND (SELECT CASE WHEN a.are_all THEN hub.history_stop(${network}) ELSE hub.signing_stop(${network}) END
+          FROM asked a) IS NULL RETURNING 1
     ), locked AS (
       SELECT o.id, o.merchant_id, i.txid, n.intents
       FROM input i
@@ -48,8 +58,9 @@ export async function commitAttempts(
       JOIN book.lane_nonce n ON n.network = o.network AND n.payer = book.payer_of(o.wallet, o.fee_payer)
         AND n.nonce = o.nonce AND n.used_by IS NULL
       WHERE EXISTS (SELECT FROM turn) AND o.network = ${network}
-        AND (i.purpose = 'cancel' OR o.status = 'signed' OR o.status = 'queued' AND NOT EXISTS (
-          SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE'))
+        AND (i.purpose = 'cancel' OR n.cancel_by IS NULL AND (
+          o.status = 'signed' OR o.status = 'queued' AND NOT EXISTS (
+            SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')))
         AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = i.txid AND a.network = o.network)
       -- a row that the scan ends at this moment is not waited for: its nonce is used then
       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED

@@ -92,6 +92,8 @@ async function openEth(t: { sent: SentBy | null } = { sent: null }) {
     merchantId: id,
     command: (verb: string, body: unknown, by = admin) =>
       api.call("POST", `/api/admin/treasury/${verb}`, { key: by, body }),
+    failover: (verb: string, body: unknown) =>
+      api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body }),
     inFlight: async () => {
       const { body } = await api.call("GET", "/api/admin/treasury", { key: admin });
       const eth = body.networks.find((one: { network: string }) => one.network === "ETH");
@@ -201,6 +203,28 @@ test("a signed transfer is taken out of use once, by an administrator, with a li
     [first.id, false],
     [first.id, true],
   ]);
+});
+
+test("a signed withdrawal whose bytes never expire is taken out of use before an unknown transfer is booked for its merchant", async () => {
+  await using eth = await openEth();
+  const { api, key, merchantId } = eth;
+  const { sql } = api;
+  const { id, outgoingId } = await withdraw(api, key, "r1");
+  await sign(eth, outgoingId, 7, "0xa1");
+  await sql`
+    INSERT INTO hub.unknown_spend
+      (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, fee, status)
+    VALUES ('ETH', '0xother', 0, 52, now(), 'hot', ${HOT}, ${DESTINATION}, 'USDT', 10, 0, 'open')`;
+  const signed = `${id} of ${merchantId} has the same terms and is signed, and its bytes never ` +
+    "expire: take it out of use (admin treasury cancel), and book the transfer when it has FAILED";
+  const match = await eth.failover("match", { txid: "0xother", withdrawalId: id });
+  assertEquals([match.status, match.body.message], [409, signed]);
+  const writeOff = await eth.failover("write-off", { txid: "0xother", reason: "why" });
+  assertEquals(
+    [writeOff.status, writeOff.body.message],
+    [409, `${signed}; or repeat with anyway, and it is paid as well`],
+  );
+  assertEquals((await eth.command("cancel", { id, reason: "paid by hand" })).status, 200);
 });
 
 test("a transaction of another hand is adopted once nodes show it, and what had its nonce is queued again", async () => {

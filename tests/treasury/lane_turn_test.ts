@@ -248,6 +248,19 @@ const TABLE: readonly TurnRule[] = [
     room: 11,
   },
   {
+    rule: "where payments are stopped, an administrator's wishes are carried out and nothing else",
+    open: [
+      open(5, { intents: [intent("o5", { status: "void" })] }),
+      open(6, { intents: signed, attempts: [attempt(10)] }),
+      open(7, { intents: signed, attempts: [attempt(10)], isCancelAsked: true }),
+      open(8, { isCancelAsked: true }),
+      open(9),
+    ],
+    view: { cancelsOnly: true },
+    steps: ["fill 8", "cancel 7 for 12"],
+    room: 7,
+  },
+  {
     rule: "what a block shows is left alone, whatever is wished",
     open: [
       open(7, { intents: signed, attempts: [attempt(10, { isSeen: true })], isCancelAsked: true }),

@@ -57,6 +57,14 @@ const TABLE: readonly {
     closed: ["5"],
     sent: ["b"],
   },
+  {
+    rule: "of what is taken out of use what moves nothing, not what would pay it",
+    open: [{
+      ...promised("hot", 7, { ...attempt("b"), purpose: "cancel" }, attempt("a")),
+      isCancelAsked: true,
+    }],
+    sent: ["b"],
+  },
   { rule: "nothing of what has no signature", open: [promised("hot", 7)], sent: [] },
 ];
 

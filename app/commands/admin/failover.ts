@@ -73,8 +73,8 @@ function shown({ stops, holds, unknownSpends, lostRecords }: Failover): string {
       ...spend,
       candidates: candidates.map(({ withdrawalId, merchantId, referenceId, state, expiresAt }) =>
         `${withdrawalId} of ${merchantId}${referenceId === null ? "" : ` (${referenceId})`}${
-          state === "signed" ? `, waits for its expiry at ${expiresAt ?? "?"}` : ""
-        }${state === "approval" ? ", waits for approval" : ""}`
+          waitOf(state, expiresAt)
+        }`
       ),
     }))));
   }
@@ -83,6 +83,15 @@ function shown({ stops, holds, unknownSpends, lostRecords }: Failover): string {
     lines.push(table(lostRecords));
   }
   return lines.join("\n");
+}
+
+/** The thing that a withdrawal waits for until it can be matched, as the list shows it. */
+function waitOf(state: string, expiresAt: string | null): string {
+  if (state === "approval") return ", waits for approval";
+  if (state !== "signed") return "";
+  return expiresAt === null
+    ? ", is signed for good: take it out of use (admin treasury cancel)"
+    : `, waits for its expiry at ${expiresAt}`;
 }
 
 function progressOf(one: Failover["holds"][number]["networks"][number]): string {
