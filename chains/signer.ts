@@ -54,8 +54,10 @@ export interface NoncePlace {
 export interface UsedNonce extends NoncePlace {
   /** The transaction that has used it. */
   readonly txid: string;
-  /** Its bytes where the service did not sign it, which prove that; null: it did. */
-  readonly foreignBytes: string | null;
+  /** Its bytes, which prove it where this signer has not signed it; null: they are not known. */
+  readonly bytes: string | null;
+  /** True where no signer of the service has signed it, and an administrator has adopted that. */
+  readonly isForeign: boolean;
 }
 
 /** Source of the signer's intents. */
@@ -157,6 +159,8 @@ export interface SignedBy {
   /** In the one spelling of its network. */
   readonly sender: string;
   readonly nonce: number;
+  /** True where it is a transfer of nothing to its own sender. */
+  readonly movesNothing: boolean;
 }
 
 /** A key ready to sign, with its address. */

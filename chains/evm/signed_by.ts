@@ -1,6 +1,6 @@
 /**
- * Facts that the bytes of a signed transaction prove of themselves: its id, its sender and the sender's number (nonce). No
- * node is believed in any of it. A signature that is known can be written in other bytes, by anyone and without the key, and
+ * Facts that the bytes of a signed transaction prove of themselves: its id, its sender, the sender's number (nonce), and
+ * that it moves nothing. No node is believed in any of it. A signature that is known can be written in other bytes, by anyone and without the key, and
  * these have another id: only the one spelling counts that a block may hold.
  *
  * @module
@@ -18,6 +18,10 @@ type Field = Parameters<typeof toRlp>[0];
 
 /** Types whose fields begin with chain and nonce and end with the signature: EIP-2930, 1559, 4844 and 7702. */
 const TYPED = /^0x0[1-4]/;
+/** The type that the service's signers give transfers of nothing: EIP-1559. */
+const PRICED = "0x02";
+/** Places of receiver, value and data in it. */
+const CALL = [5, 8] as const;
 /** A transaction without a type is one list of nine fields. */
 const UNTYPED = /^0x[c-f]/;
 const UNTYPED_FIELDS = 9;
@@ -48,6 +52,8 @@ interface Parts {
   readonly nonce: bigint;
   /** Null: it names none, and counts on every chain. */
   readonly chainId: bigint | null;
+  /** Receiver, value and data; null: its type is none that transfers of nothing have. */
+  readonly call: readonly Field[] | null;
   readonly signed: Hex;
   readonly isOdd: boolean;
   readonly r: bigint;
@@ -69,6 +75,7 @@ function typedParts(bytes: Hex): Parts {
   return {
     nonce,
     chainId,
+    call: type === PRICED ? own.slice(...CALL) : null,
     signed: typed(type, own),
     isOdd: parity,
     r,
@@ -93,6 +100,7 @@ function untypedParts(bytes: Hex): Parts {
   return {
     nonce: numberOf(fields[0]),
     chainId,
+    call: null,
     signed: toRlp([...own, ...chain] as Field) as Hex,
     isOdd,
     r,
@@ -120,7 +128,7 @@ function addressOfSigner({ signed, isOdd, r, s, whole }: Parts, bytes: Hex): str
 }
 
 /**
- * Proves who signed a transaction, and with which nonce.
+ * Proves who signed a transaction, with which nonce, and whether it moves nothing.
  *
  * @param bytes as they are broadcast, `0x` and lower-case digits
  * @param chainId number of the chain that it has to be for
@@ -150,5 +158,7 @@ export function signedBy(bytes: string, chainId: number): SignedBy {
     throw malformed(`it is for another chain: ${parts.chainId}, not ${chainId}`);
   }
   if (parts.nonce > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed("its nonce is too large");
-  return { txid: keccak256(hex), sender, nonce: Number(parts.nonce) };
+  const movesNothing = parts.call !== null &&
+    parts.call.join() === [sender.toLowerCase(), "0x", "0x"].join();
+  return { txid: keccak256(hex), sender, nonce: Number(parts.nonce), movesNothing };
 }

@@ -215,8 +215,8 @@ export class PinnedNonces {
   pinFault({ outgoingId, usedNonces }: Intent, use: UseOfNonces): string | null {
     const own = this.#ofIntent.get(outgoingId);
     if (own === undefined) return null;
-    // only a transaction that was signed here can have taken it, or one of another hand that shows its signature: what
-    // the database says alone is not enough
+    // only a transaction that was signed here can have taken it, or one that shows its signature: of another hand, or the
+    // cancel of another node's signer. What the database says alone is not enough
     const { nonce } = own.place;
     const hasFailed = usedNonces.some((one) => one.nonce === nonce && own.signatures.has(one.txid));
     const fault = hasFailed ? null : useFault(own, use);
@@ -325,8 +325,10 @@ function useFault(
   // the database may have lost what became of it
   if (own?.end.purpose === "pay") return `may have paid it, by ${use.txid}`;
   if (own !== undefined) return null;
-  const proof = use.foreignBytes === null ? null : signedBy(use.foreignBytes);
+  const proof = use.bytes === null ? null : signedBy(use.bytes);
   const isProven = proof !== null && proof.txid === use.txid && proof.nonce === place.nonce &&
     proof.sender === payerAddress;
+  // what the signer of another node has signed with it may have paid the same intent, unless it is a cancel
+  if (isProven && !use.isForeign && !proof.movesNothing) return `may have paid it, by ${use.txid}`;
   return isProven ? null : `is not proven to be used by ${use.txid}`;
 }

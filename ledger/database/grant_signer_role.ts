@@ -7,7 +7,7 @@ const READABLE = [
     "book.outgoing",
     "id, kind, network, currency, amount, wallet, fee_payer, destination, status, nonce",
   ],
-  ["book.attempt", "outgoing_id, txid, nonce, outcome"],
+  ["book.attempt", "outgoing_id, txid, nonce, outcome, bytes"],
   ["book.lane_nonce", "network, payer, nonce, used_by, foreign_bytes"],
   ["hub.address", "network, address, wallet_index"],
 ] as const;

@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
-import { bigint, orNull, type RowOf, text } from "../table.ts";
+import { bigint, boolean, orNull, type RowOf, text } from "../table.ts";
 
 /** A place in the order of a sender's transactions. */
 interface Place {
@@ -17,8 +17,10 @@ const usedShape = shape({
   nonce: bigint(),
   /** The transaction in a solid block that has it. */
   txid: text(),
-  /** Its bytes where the service did not sign it; null: it did. */
-  foreignBytes: orNull(text()),
+  /** Its bytes; null: they are not known. */
+  bytes: orNull(text()),
+  /** True where the service did not sign it, and an administrator has adopted that. */
+  isForeign: boolean(),
 });
 /** A nonce that a solid block shows in use. */
 export interface UsedNonceRow extends Omit<RowOf<typeof usedShape>, "payer"> {
@@ -37,9 +39,11 @@ export async function readUsedNonces(
   const wanted = places.map((place) => ({ ...place, payer: String(place.payer) }));
   const rows = usedShape.all(
     await sql`
-    SELECT DISTINCT n.network, n.payer, n.nonce, n.used_by AS txid, n.foreign_bytes
+    SELECT DISTINCT n.network, n.payer, n.nonce, n.used_by AS txid, coalesce(n.foreign_bytes, a.bytes) AS bytes,
+      n.foreign_bytes IS NOT NULL AS is_foreign
     FROM ${placeShape.rows(sql, "p", wanted)}
     JOIN book.lane_nonce n ON n.network = p.network AND n.payer = p.payer AND n.nonce = p.nonce
+    LEFT JOIN book.attempt a ON a.txid = n.used_by AND a.nonce = n.nonce
     WHERE n.used_by IS NOT NULL`,
   );
   return rows.map((row) => ({ ...row, payer: row.payer === "hot" ? "hot" : Number(row.payer) }));

@@ -17,12 +17,28 @@ test("sender and nonce are those of the signature, from bytes and from fields, o
     await t.step(kind, () => {
       for (const nonce of [0, 1, 127, 128, 300]) {
         const one = signed({ ...more, nonce });
-        const proven = { txid: one.hash ?? "", sender: WALLET.address, nonce };
+        const proven = { txid: one.hash ?? "", sender: WALLET.address, nonce, movesNothing: false };
         assertEquals(signedBy(one.serialized, 1), proven);
         const bytes = bytesOfFields(fieldsOf(one));
         assertEquals(bytes, one.serialized);
       }
     });
+  }
+});
+
+test("a transfer of nothing to its own sender is told from all that may move something", async () => {
+  const { FEES, OTHER, signed, TYPES, WALLET } = await load();
+  const nothing = { type: 2, ...FEES, to: WALLET.address, value: 0, data: "0x" };
+  const moves = (more: Parameters<typeof signed>[0]) =>
+    signedBy(signed({ ...nothing, ...more }).serialized, 1).movesNothing;
+  assertEquals(moves({}), true);
+  assertEquals(moves({ to: OTHER.address }), false);
+  assertEquals(moves({ value: 1 }), false);
+  assertEquals(moves({ data: "0x00" }), false);
+  for (const [kind, more] of Object.entries(TYPES)) {
+    if (more.type === 2) continue;
+    const one = signed({ ...more, to: WALLET.address, value: 0, data: "0x" });
+    assertEquals(signedBy(one.serialized, 1).movesNothing, false, kind);
   }
 });
 

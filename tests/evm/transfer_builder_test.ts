@@ -209,7 +209,7 @@ Deno.test("a transfer of nothing has the gas of one and authorises nothing, and 
   const key = { address: addressOfPublicKey(secp256k1.getPublicKey(KEY)), privateKey: KEY };
   const { txid, bytes } = ends.cancel(plain, key);
   assertEquals(ends.cancel(plain, key).bytes, bytes, "the same terms are the same bytes");
-  assertEquals(ends.signedBy(bytes), { txid, sender: key.address, nonce: 7 });
+  assertEquals(ends.signedBy(bytes), { txid, sender: key.address, nonce: 7, movesNothing: true });
   assertEquals(ends.signedBy(bytes.slice(0, -2)), null);
   const other = builderOf("BNB").ends;
   assertEquals(other.by === "nonce" ? other.signedBy(bytes) : "", null, "of another chain");

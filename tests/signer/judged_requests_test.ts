@@ -44,10 +44,27 @@ Deno.test("what another hand is said to have used is proven where a new nonce is
   intents.set("out_1", {});
   txidOf(await ask(["out_1"], 5));
   const bytes = JSON.stringify({ txid: "foreign", sender: "own-hot", nonce: 5 });
-  const use = { network: "ETH", payer: "hot", nonce: 5, txid: "foreign" } as const;
-  used.push({ ...use, foreignBytes: null });
+  const use = { network: "ETH", payer: "hot", nonce: 5, txid: "foreign", isForeign: true } as const;
+  used.push({ ...use, bytes: null });
   assertStringIncludes((await judge(["out_1"]))[0] ?? "", "is not proven to be used");
-  used.splice(0, 1, { ...use, foreignBytes: bytes });
+  used.splice(0, 1, { ...use, bytes });
+  assertEquals(await judge(["out_1"]), [PASSES]);
+});
+
+Deno.test("what another node's signer has cancelled may have a new nonce", async () => {
+  const { intents, used, judge, ask } = open(NUMBERED);
+  intents.set("out_1", {});
+  txidOf(await ask(["out_1"], 5));
+  const proof = { txid: "its cancel", sender: "own-hot", nonce: 5, movesNothing: true };
+  const bytes = JSON.stringify(proof);
+  used.push({
+    network: "ETH",
+    payer: "hot",
+    nonce: 5,
+    txid: "its cancel",
+    bytes,
+    isForeign: false,
+  });
   assertEquals(await judge(["out_1"]), [PASSES]);
 });
 

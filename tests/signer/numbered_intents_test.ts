@@ -131,9 +131,15 @@ Deno.test("a nonce that another hand is said to have used is free only by that t
   const { intents, used, ask, spending } = open(NUMBERED);
   intents.set("out_1", {});
   txidOf(await ask(["out_1"], 5));
-  const place = { network: "ETH", payer: "hot", nonce: 5, txid: "foreign" } as const;
+  const place = {
+    network: "ETH",
+    payer: "hot",
+    nonce: 5,
+    txid: "foreign",
+    isForeign: true,
+  } as const;
   for (
-    const foreignBytes of [
+    const bytes of [
       null,
       "",
       foreign("another", "own-hot", 5),
@@ -141,12 +147,39 @@ Deno.test("a nonce that another hand is said to have used is free only by that t
       foreign("foreign", "own-hot", 6),
     ]
   ) {
-    used.splice(0, 1, { ...place, foreignBytes });
+    used.splice(0, 1, { ...place, bytes });
     assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "is not proven to be used");
   }
-  used.splice(0, 1, { ...place, nonce: 4, foreignBytes: foreign("foreign", "own-hot", 4) });
+  used.splice(0, 1, { ...place, nonce: 4, bytes: foreign("foreign", "own-hot", 4) });
   assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not known to be used");
-  used.splice(0, 1, { ...place, foreignBytes: foreign("foreign", "own-hot", 5) });
+  used.splice(0, 1, { ...place, bytes: foreign("foreign", "own-hot", 5) });
+  txidOf(await ask(["out_1"], 6));
+  assertEquals(spending.sums(START), { "USDT/ETH": "20" }, "it is counted again");
+});
+
+Deno.test("a nonce that another node's signer has used is free only by the bytes of its cancel", async () => {
+  const { intents, used, ask, spending } = open(NUMBERED);
+  intents.set("out_1", {});
+  txidOf(await ask(["out_1"], 5));
+  const use = { network: "ETH", payer: "hot", nonce: 5, txid: "other", isForeign: false } as const;
+  const proof = { txid: "other", sender: "own-hot", nonce: 5, movesNothing: true };
+  for (
+    const [bytes, fault] of [
+      [null, "is not proven to be used"],
+      ["", "is not proven to be used"],
+      [{ ...proof, txid: "another" }, "is not proven to be used"],
+      [{ ...proof, sender: "thief" }, "is not proven to be used"],
+      [{ ...proof, nonce: 6 }, "is not proven to be used"],
+      [{ ...proof, movesNothing: false }, "may have paid it, by other"],
+    ] as const
+  ) {
+    used.splice(0, 1, {
+      ...use,
+      bytes: typeof bytes === "object" && bytes !== null ? JSON.stringify(bytes) : bytes,
+    });
+    assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", fault);
+  }
+  used.splice(0, 1, { ...use, bytes: JSON.stringify(proof) });
   txidOf(await ask(["out_1"], 6));
   assertEquals(spending.sums(START), { "USDT/ETH": "20" }, "it is counted again");
 });
@@ -159,7 +192,7 @@ Deno.test("a nonce that was cancelled for other intents lets those that were giv
   assertStringIncludes(refusalOf(await ask(["out_2"], 5)) ?? "", "given to other intents");
   assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", "not known to be used");
   const txid = txidOf(await ask(["out_2"], 5, { purpose: "cancel" }));
-  used.push({ network: "ETH", payer: "hot", nonce: 5, txid, foreignBytes: null });
+  used.push({ network: "ETH", payer: "hot", nonce: 5, txid, bytes: null, isForeign: false });
   txidOf(await ask(["out_1"], 6));
 });
 
@@ -172,7 +205,8 @@ Deno.test("a nonce that an intent's own payment has used gives it no other one, 
     payer: "hot",
     nonce: 5,
     txid,
-    foreignBytes: foreign(txid, "own-hot", 5),
+    bytes: foreign(txid, "own-hot", 5),
+    isForeign: true,
   });
   assertStringIncludes(refusalOf(await ask(["out_1"], 6)) ?? "", `may have paid it, by ${txid}`);
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
 import { readSignerRoles } from "../../ledger/database/read_installation.ts";
-import { connect } from "../../ledger/database/connect.ts";
+import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import { readIntents } from "../../ledger/treasury/signing.ts";
 import { readUsedNonces } from "../../ledger/treasury/used_nonces.ts";
@@ -27,6 +27,25 @@ const FORBIDDEN = [
   "CREATE TABLE book.mine (id int)",
 ];
 
+/** A nonce that a cancel of the service has used. */
+async function addCancel(sql: Sql, nonce: number): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+      VALUES ('out_eth', 'mer_1', 'payout', 'wd_eth', 'ETH', 'USDT', 1, '0xA', 'queued', now(), now())`;
+    await tx`
+      INSERT INTO book.lane_nonce (network, payer, nonce, intents) VALUES ('ETH', 'hot', ${nonce}, '{out_eth}')`;
+    await tx`UPDATE book.outgoing SET nonce = ${nonce} WHERE id = 'out_eth'`;
+    await tx`UPDATE book.outgoing SET status = 'void', attempts = 1 WHERE id = 'out_eth'`;
+    await tx`
+      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, nonce, purpose, created_at, fee_limit)
+      VALUES ('out_eth', 1, 'mer_1', 'ETH', '0xcancel', '0x03', ${nonce}, 'cancel', now(), 1)`;
+    await tx`UPDATE book.lane_nonce SET used_by = '0xcancel', height = 2 WHERE nonce = ${nonce}`;
+    await tx`UPDATE book.attempt SET outcome = 'cancelled', height = 2, fee = 0 WHERE txid = '0xcancel'`;
+    await tx`UPDATE book.outgoing SET nonce = NULL WHERE id = 'out_eth'`;
+  });
+}
+
 test("with its grants the signer reads intents and addresses, and can do nothing else", async () => {
   await using database = await testDatabase();
   const { sql } = database;
@@ -47,6 +66,7 @@ test("with its grants the signer reads intents and addresses, and can do nothing
   await sql`
     INSERT INTO book.lane_nonce (network, payer, nonce, intents, used_by, height, foreign_hand, foreign_bytes)
     VALUES ('ETH', 'hot', 7, '{}', '0xother', 1, true, '0x02')`;
+  await addCancel(sql, 8);
   await using role = await signerRole(sql, database.url);
   // privileges granted by hand are taken away again
   await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA book, hub TO ${role.name}`);
@@ -70,13 +90,12 @@ test("with its grants the signer reads intents and addresses, and can do nothing
       nonce: null,
       usedNonces: [],
     }]);
-    assertEquals(await readUsedNonces(own, [{ network: "ETH", payer: "hot", nonce: 7 }]), [{
-      network: "ETH",
-      payer: "hot",
-      nonce: 7,
-      txid: "0xother",
-      foreignBytes: "0x02",
-    }]);
+    const place = (nonce: number) => ({ network: "ETH", payer: "hot", nonce }) as const;
+    const used = await readUsedNonces(own, [7, 8, 9].map(place));
+    assertEquals(used.toSorted((a, b) => a.nonce - b.nonce), [
+      { ...place(7), txid: "0xother", bytes: "0x02", isForeign: true },
+      { ...place(8), txid: "0xcancel", bytes: "0x03", isForeign: false },
+    ]);
     const closed = (await readIntents(own, ["out_1", "out_2", "out_3"]))
       .filter(({ isDestinationClosed }) => isDestinationClosed)
       .map(({ outgoingId }) => outgoingId).sort();
@@ -119,7 +138,7 @@ test("a role that signed for an older version signs for this one once its migrat
   const own = connect(url.href, { max: 1, applicationName: "signer" });
   try {
     await own`
-      SELECT o.fee_payer, o.nonce, a.nonce, a.outcome, n.network, n.payer, n.nonce, n.used_by, n.foreign_bytes
+      SELECT o.fee_payer, o.nonce, a.nonce, a.outcome, a.bytes, n.network, n.payer, n.nonce, n.used_by, n.foreign_bytes
       FROM book.outgoing o, book.attempt a, book.lane_nonce n`;
     await assertRejects(() => own`SELECT intents FROM book.lane_nonce`, Error, "permission denied");
   } finally {

@@ -41,8 +41,8 @@ export function countingSigner(
       mostOf: ({ fields }) => amountOf(String(fields.price)),
       cancelsPerDay: amountOf("10000"),
       signedBy: (bytes) => {
-        const { txid, nonce } = JSON.parse(bytes);
-        return { txid, nonce, sender: "hot-wallet" };
+        const { txid, nonce, pays } = JSON.parse(bytes);
+        return { txid, nonce, sender: "hot-wallet", movesNothing: pays?.length === 0 };
       },
     },
     envelopeFault: () => null,
