@@ -10,6 +10,7 @@ import { booksFaults } from "../support/books.ts";
 import { joinHouseShards } from "./baseline/house_shards.ts";
 import { type BenchCluster, startBenchCluster } from "./bench_cluster.ts";
 import { measureBulk } from "./bulk.ts";
+import { measureEvm } from "./evm/measure_evm.ts";
 import { measureExternal } from "./external/measure_external.ts";
 import { measureCallbacks } from "./callbacks/measure_callbacks.ts";
 import { chooseGenerator, type Generator } from "./load/load.ts";
@@ -78,6 +79,7 @@ async function run(options: Options): Promise<void> {
     scans: [],
     callbacks: [],
     lives: [],
+    evm: [],
     externals: [],
     overloads: [],
     growth: null,
@@ -106,6 +108,7 @@ async function run(options: Options): Promise<void> {
   if (options.sections.has("life")) {
     results.lives.push(await measureLife(Math.max(LIFE_S, options.seconds * 5), note));
   }
+  if (options.sections.has("evm")) await measureEvm(cluster, options, note, results.evm);
   if (options.sections.has("page")) {
     results.pages.push(...await measurePages(cluster, options, note));
   }

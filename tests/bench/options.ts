@@ -23,6 +23,7 @@ export const SECTIONS = [
   "life",
   "external",
   "overload",
+  "evm",
   "growth",
   "partitions",
 ] as const;
@@ -34,7 +35,10 @@ export type Section = (typeof SECTIONS)[number];
 const BY_NAME: readonly Section[] = ["growth", "partitions"];
 
 /** Parts that a quick run leaves out. */
-const SLOW: readonly Section[] = ["disk", "lists", "external", "overload"];
+const SLOW: readonly Section[] = ["disk", "lists", "external", "overload", "evm"];
+
+/** Parts whose service brings its own server. */
+const OWN_SERVER: readonly Section[] = ["life", "evm"];
 
 /** Settings of a run. */
 export interface Options {
@@ -67,7 +71,7 @@ const DEFAULT_MERCHANTS = "1000,10000,100000";
 export const USAGE = `deno task bench [--quick] [--only ${SECTIONS.join("|")}[,...]]
   [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]] [--own-load]
   [--database-url URL]: on that server instead of an embedded one (its role creates databases bench_...,
-  which are dropped at the end; life is left out, and --pools is 16 as servers take 100 connections)
+  which are dropped at the end; life and evm are left out, and --pools is 16 as servers take 100 connections)
   [--postgres folder[,folder]]: external compares the embedded server with that of --database-url, or else
   with the installed ones and those whose programs are in these folders, each with its default settings
   [--sizes n[,n]] [--merchants n[,n]] [--folder path] [--fill-only]: growth alone. Its databases of ${DEFAULT_SIZES}
@@ -104,7 +108,7 @@ export function parseOptions(args: readonly string[]): Options {
   const named = values.only?.split(",") ??
     SECTIONS.filter((section) => !BY_NAME.includes(section))
       .filter((section) => !quick || !SLOW.includes(section))
-      .filter((section) => database === null || section !== "life");
+      .filter((section) => database === null || !OWN_SERVER.includes(section));
   const sections = new Set<Section>();
   for (const name of named) {
     const section = SECTIONS.find((one) => one === name);
@@ -118,9 +122,10 @@ export function parseOptions(args: readonly string[]): Options {
       "Cannot use --database-url as it is no URL (postgres://role:password@host/name)",
     );
   }
-  if (database !== null && sections.has("life")) {
+  const own = OWN_SERVER.find((section) => sections.has(section));
+  if (database !== null && own !== undefined) {
     throw new TypeError(
-      "Cannot measure life with --database-url as its service brings its own server",
+      `Cannot measure ${own} with --database-url as its service brings its own server`,
     );
   }
   return {

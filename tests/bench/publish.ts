@@ -4,8 +4,8 @@
  *     deno task performance [tests/output/bench-....json ...]
  *
  * Without files the document is drawn anew from the figures that it has. Rounds of several runs of the
- * section "growth" are taken together, so that runs may be short; of the sides beside one another the
- * last run counts.
+ * section "growth" are taken together, so that runs may be short; of the sides beside one another, and of
+ * the section "evm", the last run counts.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export async function publishedFigures(): Promise<Published> {
 
 /** Takes runs in: what they have measured takes the place of what was there. */
 function takeIn(published: Published, runs: readonly Results[]): Published {
-  let { compared, partitions } = published;
+  let { compared, partitions, evm } = published;
   const grown = runs.flatMap((results) =>
     results.growth === null || results.growth.loads.length === 0
       ? []
@@ -43,11 +43,12 @@ function takeIn(published: Published, runs: readonly Results[]): Published {
     if (results.measurements.length > 0) {
       compared = { run: runOf(results), measurements: results.measurements };
     }
+    if ((results.evm ?? []).length > 0) evm = { run: runOf(results), measurements: results.evm };
   }
-  if (grown.length === 0) return { ...published, compared, partitions };
+  const kept = { ...published, compared, partitions, ...(evm === undefined ? {} : { evm }) };
+  if (grown.length === 0) return kept;
   return {
-    compared,
-    partitions,
+    ...kept,
     grown: {
       runs: grown.map(({ run }) => run),
       results: {

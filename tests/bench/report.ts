@@ -7,6 +7,7 @@
 import { callbackTable } from "./callbacks/callback_report.ts";
 import { growthTables } from "./charts/growth_pictures.ts";
 import type { Case, Measurement } from "./measure.ts";
+import { evmTable } from "./evm/evm_report.ts";
 import { externalTable } from "./external/external_report.ts";
 import { middle, type Results, select } from "./results.ts";
 import { overloadTable } from "./overload/overload_report.ts";
@@ -57,6 +58,7 @@ export function report(results: Results): string {
     ...callbackTable(results.callbacks),
     ...pageTable(results.pages),
     ...lifeTable(results.lives),
+    ...evmTable(results.evm),
     ...externalTable(results.externals),
     ...overloadTable(results.overloads),
     ...growthText(results),

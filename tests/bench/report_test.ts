@@ -44,6 +44,7 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
     scans,
     callbacks: [],
     lives: [],
+    evm: [],
     externals: [],
     overloads: [],
     growth: null,

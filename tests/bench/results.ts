@@ -6,6 +6,7 @@
 
 import type { BulkMeasurement } from "./bulk.ts";
 import type { CallbackMeasurement } from "./callbacks/measure_callbacks.ts";
+import type { EvmMeasurement } from "./evm/evm_report.ts";
 import type { ExternalMeasurement } from "./external/measure_external.ts";
 import type { GrowthResults } from "./growth/measure_growth.ts";
 import type { PartitionMeasurement } from "./growth/measure_partitions.ts";
@@ -39,6 +40,7 @@ export interface Results {
   readonly scans: ScanMeasurement[];
   readonly callbacks: CallbackMeasurement[];
   readonly lives: LifeMeasurement[];
+  readonly evm: EvmMeasurement[];
   readonly externals: ExternalMeasurement[];
   readonly overloads: OverloadMeasurement[];
   growth: GrowthResults | null;

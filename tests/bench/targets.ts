@@ -5,6 +5,7 @@
  */
 
 import { callbackVerdicts } from "./callbacks/callback_report.ts";
+import { evmVerdicts } from "./evm/evm_report.ts";
 import { externalFigures } from "./external/external_report.ts";
 import type { ListMeasurement } from "./lists.ts";
 import { overloadFigures } from "./overload/overload_report.ts";
@@ -105,6 +106,7 @@ export function verdicts(results: Results): readonly Verdict[] {
     })),
     ...callbackVerdicts(results.callbacks),
     ...pageVerdicts(results.pages),
+    ...evmVerdicts(results.evm),
   ].filter((verdict) => !Number.isNaN(verdict.value));
 }
 

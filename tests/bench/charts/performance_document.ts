@@ -4,6 +4,7 @@
  * @module
  */
 
+import { evmDocument, type EvmMeasurement } from "../evm/evm_report.ts";
 import type { PartitionMeasurement } from "../growth/measure_partitions.ts";
 import type { GrowthResults } from "../growth/measure_growth.ts";
 import type { Machine } from "../machine.ts";
@@ -32,6 +33,8 @@ export interface Published {
   readonly compared: { readonly run: Run; readonly measurements: readonly Measurement[] } | null;
   readonly grown: { readonly runs: readonly Run[]; readonly results: GrowthResults } | null;
   readonly partitions: readonly PartitionMeasurement[];
+  /** Figures of the chains of Ethereum; absent before they were measured. */
+  readonly evm?: { readonly run: Run; readonly measurements: readonly EvmMeasurement[] };
 }
 
 const GROUPS = [
@@ -80,8 +83,12 @@ export function fillDocument(document: string, published: Published): string {
   return text;
 }
 
-function tablesOf({ compared, grown, partitions }: Published): Drawn {
+function tablesOf({ compared, grown, partitions, evm }: Published): Drawn {
   return new Map([
+    ...(evm === undefined ? [] : [
+      ["runs-evm", runsTable([evm.run])],
+      ["evm", evmDocument(evm.measurements)],
+    ] as const),
     ...(partitions.length === 0 ? [] : [["partitions", partitionsTable(partitions)] as const]),
     ...(compared === null ? [] : [
       ["runs-compared", runsTable([compared.run])],
