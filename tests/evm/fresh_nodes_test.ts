@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type BlockRef, ChainUnavailable } from "../../chains/chain.ts";
-import { createEvmChain, type EvmChain } from "../../chains/evm/evm_chain.ts";
+import { createEvmChain } from "../../chains/evm/evm_chain.ts";
 import { NewestHeads } from "../../chains/evm/read/newest_heads.ts";
 import { NewestPlace } from "../../chains/nodes/believed_nodes.ts";
 import { ChainNode } from "../../chains/nodes/node.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { addressOf, composeBlock, HOT, USDT } from "./support/block_fixture.ts";
+import { chainOn } from "./support/scripted_chain.ts";
 import {
   RpcFailure,
   type Script,
@@ -52,36 +53,24 @@ function nodeAt(
 const STUCK = { height: 1_000, ageSeconds: 3_600 };
 const NEWEST = { height: 1_300, ageSeconds: 4 };
 
-function chainOf(...nodes: readonly ScriptedRpc[]): EvmChain {
-  return createEvmChain({
-    network: "ETH",
-    nodeUrls: nodes.map(({ url }) => url),
-    contracts: { USDT },
-    deposits: { address: () => HOT },
-    hotWallet: HOT,
-    callsPerSecond: 0,
-    feeCap: amountOf("0.02"),
-  });
-}
-
 test("the price of a node that is stuck is not offered while another node goes on", async () => {
   await using stuck = nodeAt(STUCK, 40n);
   await using good = nodeAt(NEWEST, 2n);
   await using only = nodeAt(NEWEST, 2n);
-  const expected = (await chainOf(only).estimateFee([MOVEMENT])).limit;
+  const expected = (await chainOn(only).estimateFee([MOVEMENT])).limit;
   for (const nodes of [[stuck, good], [good, stuck]]) {
-    assertEquals((await chainOf(...nodes).estimateFee([MOVEMENT])).limit, expected);
+    assertEquals((await chainOn(...nodes).estimateFee([MOVEMENT])).limit, expected);
   }
 });
 
 test("a transfer that fails at a node that is stuck only is no failed transfer", async () => {
   await using stuck = nodeAt(STUCK, 2n, { eth_estimateGas: () => REVERTED });
   await using good = nodeAt(NEWEST, 2n);
-  assert((await chainOf(stuck, good).estimateFee([MOVEMENT])).limit > 0n);
+  assert((await chainOn(stuck, good).estimateFee([MOVEMENT])).limit > 0n);
   await using failing = nodeAt(NEWEST, 2n, { eth_estimateGas: () => REVERTED });
   await using well = nodeAt(STUCK, 2n);
   const failure = await assertRejects(
-    () => chainOf(well, failing).estimateFee([MOVEMENT]),
+    () => chainOn(well, failing).estimateFee([MOVEMENT]),
     ChainUnavailable,
   );
   assertEquals(failure.category, "reverted");
@@ -130,8 +119,8 @@ test("one node of three that names a far newer block decides neither a price nor
     await using other = nodeAt({ height: 1_301, ageSeconds }, 2n);
     const far = { height: 2_000, ageSeconds };
     await using liar = nodeAt(far, 100n, { eth_estimateGas: () => REVERTED });
-    const chain = chainOf(one, other, liar);
-    const expected = (await chainOf(one).estimateFee([MOVEMENT])).limit;
+    const chain = chainOn(one, other, liar);
+    const expected = (await chainOn(one).estimateFee([MOVEMENT])).limit;
     for (let i = 0; i < 3; i++) {
       assertEquals((await chain.estimateFee([MOVEMENT])).limit, expected);
     }
@@ -142,8 +131,8 @@ test("where every node is stuck the one that is furthest tells the prices", asyn
   await using stuck = nodeAt(STUCK, 40n);
   await using less = nodeAt({ height: 1_200, ageSeconds: 1_200 }, 2n);
   await using only = nodeAt(NEWEST, 2n);
-  const expected = (await chainOf(only).estimateFee([MOVEMENT])).limit;
-  assertEquals((await chainOf(stuck, less).estimateFee([MOVEMENT])).limit, expected);
+  const expected = (await chainOn(only).estimateFee([MOVEMENT])).limit;
+  assertEquals((await chainOn(stuck, less).estimateFee([MOVEMENT])).limit, expected);
 });
 
 test("no single node of several decides the price: the middle one counts, of two the lower", async () => {
@@ -152,7 +141,7 @@ test("no single node of several decides the price: the middle one counts, of two
   await using other = nodeAt(NEWEST, 2n);
   await using cheap = nodeAt(NEWEST, 1n);
   const of = async (...nodes: readonly ScriptedRpc[]) =>
-    (await chainOf(...nodes).estimateFee([MOVEMENT])).limit;
+    (await chainOn(...nodes).estimateFee([MOVEMENT])).limit;
   const expected = await of(one);
   assertEquals(await of(dear, one, other), expected);
   assertEquals(await of(dear, one), expected);
@@ -178,7 +167,7 @@ test("a node that is silent does not keep prices of the others back", async () =
     totalTimeoutMs: 60_000,
   });
   const { limit } = await chain.estimateFee([MOVEMENT]);
-  assertEquals(limit, (await chainOf(good).estimateFee([MOVEMENT])).limit);
+  assertEquals(limit, (await chainOn(good).estimateFee([MOVEMENT])).limit);
   assertEquals(chain.nodes.states[1]?.state, "ready", "what is given up is no failure of its node");
   silent.close();
   await holding;

@@ -11,12 +11,8 @@ import {
   transferLog,
   USDT,
 } from "./support/block_fixture.ts";
-import {
-  RpcFailure,
-  type Script,
-  type ScriptedRpc,
-  startScriptedRpc,
-} from "./support/scripted_rpc.ts";
+import { chainOn } from "./support/scripted_chain.ts";
+import { RpcFailure, type Script, startScriptedRpc } from "./support/scripted_rpc.ts";
 
 const test = testNeeding({ net: true });
 
@@ -55,18 +51,6 @@ function honest(): Record<string, Script> {
   };
 }
 
-function chainOf(...nodes: readonly ScriptedRpc[]): EvmChain {
-  return createEvmChain({
-    network: "ETH",
-    nodeUrls: nodes.map(({ url }) => url),
-    contracts: { USDT },
-    deposits: { address: () => HOT },
-    hotWallet: HOT,
-    callsPerSecond: 0,
-    feeCap: amountOf("0.02"),
-  });
-}
-
 async function read(
   chain: EvmChain,
   from: number,
@@ -86,7 +70,7 @@ async function read(
 
 test("a range is read with heads together and receipts by their hash, none of empty blocks", async () => {
   await using node = startScriptedRpc(honest());
-  const { heights, sums } = await read(chainOf(node), 1, 10);
+  const { heights, sums } = await read(chainOn(node), 1, 10);
   assertEquals(heights, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   assertEquals(sums, ["1", "2", "3", "4", "6", "7", "8", "9"]);
   assertEquals(node.asked.filter((one) => one === "eth_getBlockReceipts").length, 8);
@@ -95,7 +79,7 @@ test("a range is read with heads together and receipts by their hash, none of em
 
 test("what is final is asked once, and blocks above it are not there", async () => {
   await using node = startScriptedRpc(honest());
-  const chain = chainOf(node);
+  const chain = chainOn(node);
   assertEquals((await chain.solid()).height, FINAL);
   const { heights } = await read(chain, 28, 35);
   assertEquals(heights, [28, 29, 30, "missing"]);
@@ -106,7 +90,7 @@ test("a node that gives no receipts of a block gives each one, and no block is l
   const scripts = honest();
   delete scripts["eth_getBlockReceipts"];
   await using node = startScriptedRpc(scripts);
-  const { sums } = await read(chainOf(node), 1, 4);
+  const { sums } = await read(chainOn(node), 1, 4);
   assertEquals(sums, ["1", "2", "3", "4"]);
   assert(node.asked.includes("2 x eth_getTransactionReceipt"));
   assertEquals(node.asked.filter((one) => one === "eth_getBlockReceipts").length <= 4, true);
@@ -127,7 +111,7 @@ test("a node that answers no batches is asked one by one", async () => {
           (body as { params: unknown[] }).params,
         ) ?? null,
       });
-  const { sums } = await read(chainOf(single), 1, 4);
+  const { sums } = await read(chainOn(single), 1, 4);
   assertEquals(sums, ["1", "2", "3", "4"]);
 });
 
@@ -146,11 +130,11 @@ for (const [name, receipts] of Object.entries(UNFINISHED)) {
     const bad: Script = ([hash]) =>
       hash === BLOCKS[7]?.head.hash ? receipts([hash]) : honest()["eth_getBlockReceipts"]?.([hash]);
     await using broken = startScriptedRpc({ ...honest(), eth_getBlockReceipts: bad });
-    const alone = chainOf(broken);
+    const alone = chainOn(broken);
     const { heights, sums } = await read(alone, 6, 9);
     assertEquals([heights, sums], [[6, "incomplete"], ["6"]]);
     await using whole = startScriptedRpc(honest());
-    assertEquals((await read(chainOf(broken, whole), 6, 9)).sums, ["6", "7", "8", "9"]);
+    assertEquals((await read(chainOn(broken, whole), 6, 9)).sums, ["6", "7", "8", "9"]);
   });
 }
 
@@ -168,7 +152,7 @@ for (const [name, said] of Object.entries(UNSAID)) {
       ...scripts,
       eth_getBlockByNumber: (params) => params[0] === "finalized" ? said(params) : heads?.(params),
     });
-    const chain = chainOf(node);
+    const chain = chainOn(node);
     const failure = await assertRejects(() => chain.solid(), ChainUnavailable);
     assertEquals(failure.category, "malformed");
     assert(failure.message.includes("does not say it"), failure.message);
@@ -186,7 +170,7 @@ test("a node with another final block than it named is not believed for it", asy
     eth_getBlockByNumber: (params) => Number(params[0]) === FINAL ? other.head : heads?.(params),
     eth_getBlockReceipts: () => other.receipts,
   });
-  const chain = chainOf(node);
+  const chain = chainOn(node);
   const answer = await chain.block(FINAL, "solid");
   assertEquals(answer.kind, "incomplete");
 });
@@ -197,14 +181,14 @@ test("a node that answers another height than it was asked for is not believed",
     ...scripts,
     eth_getBlockByNumber: ([name]) => name === "0x0" ? BLOCKS[0]?.head : BLOCKS[FINAL]?.head,
   });
-  const failure = await assertRejects(() => chainOf(node).block(3, "head"), ChainUnavailable);
+  const failure = await assertRejects(() => chainOn(node).block(3, "head"), ChainUnavailable);
   assertEquals(failure.category, "malformed");
 });
 
 test("an answer of another call is none", async () => {
   await using node = startScriptedRpc(honest());
   node.whole = () => Response.json({ jsonrpc: "2.0", id: 77, result: "0x1" });
-  const failure = await assertRejects(() => chainOf(node).head(), ChainUnavailable);
+  const failure = await assertRejects(() => chainOn(node).head(), ChainUnavailable);
   assertEquals(failure.category, "malformed");
 });
 
@@ -231,7 +215,7 @@ for (const [name, refusal, category] of REFUSALS) {
   test(`a node's refusal is sorted: ${name}`, async () => {
     await using node = startScriptedRpc(honest());
     node.whole = refusal;
-    const failure = await assertRejects(() => chainOf(node).head(), ChainUnavailable);
+    const failure = await assertRejects(() => chainOn(node).head(), ChainUnavailable);
     assertEquals(failure.category, category);
   });
 }
@@ -255,7 +239,7 @@ for (const [code, words] of FORGOTTEN) {
           : new RpcFailure(code, words);
       },
     });
-    const chain = chainOf(node);
+    const chain = chainOn(node);
     const checkpoint = { height: 12, hash: BLOCKS[12]?.head.hash ?? "" };
     assertEquals(await chain.balanceOf(HOT, "native", undefined, checkpoint), amountOf("1"));
     assertEquals(chain.nodes.states.map(({ state }) => state), ["ready"]);
@@ -276,12 +260,12 @@ test("a transaction is taken from its whole block, never from its receipt alone"
     },
   });
   const txid = BLOCKS[7]?.receipts[0].transactionHash;
-  const found = await chainOf(node).transaction(txid, "solid");
+  const found = await chainOn(node).transaction(txid, "solid");
   assert(found.kind === "found");
   assertEquals(found.transaction.transfers.map(({ amount }) => formatAmount(amount)), ["7"]);
   const newer = BLOCKS[NEWEST - 1]?.receipts[0].transactionHash;
-  assertEquals((await chainOf(node).transaction(newer, "solid")).kind, "missing");
-  assertEquals((await chainOf(node).transaction("nonsense", "solid")).kind, "missing");
+  assertEquals((await chainOn(node).transaction(newer, "solid")).kind, "missing");
+  assertEquals((await chainOn(node).transaction("nonsense", "solid")).kind, "missing");
 });
 
 test("a key of the provider goes along as a header, and calls are counted one by one", async () => {

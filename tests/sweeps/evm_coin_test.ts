@@ -24,6 +24,18 @@ async function lanes(house: EvmHouse): Promise<readonly string[]> {
   return rows.map(({ line }) => line);
 }
 
+/** Has an address's coin given, its sweep planned with it, and signed; the next block may take it. */
+async function signSweep(house: EvmHouse): Promise<void> {
+  await house.until("the coin", async () => {
+    if ((await house.told())[0] !== "gas signed") return false;
+    await house.holdSigning(true);
+    return true;
+  });
+  await house.until("the plan", async () => (await house.told()).includes("sweep queued"));
+  await house.holdSigning(false);
+  await house.when("the signature", async () => (await house.told()).includes("sweep signed"));
+}
+
 for (
   const [network, second] of [
     // twice the base fee was given: what is left of that suffices, unless the fee has risen meanwhile
@@ -198,14 +210,7 @@ test("a sweep that offers all the coin of its address gets more when fees rise, 
   await assertReconciled(house);
   const before = await chain.balanceOf(chain.hotWallet, "USDT");
   await house.pay(own, "60");
-  await house.until("the coin", async () => {
-    if ((await house.told())[0] !== "gas signed") return false;
-    await house.holdSigning(true);
-    return true;
-  });
-  await house.until("the plan", async () => (await house.told()).includes("sweep queued"));
-  await house.holdSigning(false);
-  await house.when("the signature", async () => (await house.told()).includes("sweep signed"));
+  await signSweep(house);
   // no block takes it at eight times the price, and the address has coin for twice
   await house.control("basefee", { gwei: "8" });
   await house.until("the sweep", async () => (await house.told()).includes("sweep final"));
@@ -226,14 +231,7 @@ test("a sweep that offers all the coin of its address gets no more where that do
   const before = await chain.balanceOf(chain.hotWallet, "USDT");
   // worth it at 1 gwei, and not at eight
   await house.pay(own, "0.5");
-  await house.until("the coin", async () => {
-    if ((await house.told())[0] !== "gas signed") return false;
-    await house.holdSigning(true);
-    return true;
-  });
-  await house.until("the plan", async () => (await house.told()).includes("sweep queued"));
-  await house.holdSigning(false);
-  await house.when("the signature", async () => (await house.told()).includes("sweep signed"));
+  await signSweep(house);
   await house.control("basefee", { gwei: "8" });
   await house.until("the reason", async () => {
     await house.lookNow();
