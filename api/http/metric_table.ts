@@ -234,6 +234,12 @@ export const METRICS = {
     "takes until a block is solid is in it",
     NODES,
   ],
+  engine_chain_finality_seconds: [
+    "gauge",
+    ["network"],
+    "The time after which its blocks are solid at the latest in regular operation; it never changes",
+    "Nothing: rules about what waits for a solid block subtract it",
+  ],
   engine_chain_reached_age_seconds: [
     "gauge",
     ["network"],

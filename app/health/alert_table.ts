@@ -547,11 +547,11 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
     "payouts-wait",
   ],
   PayoutsUnconfirmed: [
-    'engine_payouts_oldest_seconds{state="signed"} > 900',
+    'engine_payouts_oldest_seconds{state="signed"} - ignoring (state) engine_chain_finality_seconds > 600',
     "page",
     "5m",
     "A signed payout is not final",
-    "It is sent again until it is, or expires",
+    "Ten minutes beyond its network's usual time; it is sent again until it is, or expires",
     "payouts-wait",
   ],
   PayoutsRefused: [
@@ -580,7 +580,7 @@ const FIGURE_ALERTS: Readonly<Record<string, readonly [expression: string, ...Ro
   ],
   // less the time without an answer: an outage of the nodes is ChainBlind's alone
   ChainLate: [
-    "engine_chain_lag_seconds - engine_chain_reached_age_seconds > 300",
+    "engine_chain_lag_seconds - engine_chain_reached_age_seconds - engine_chain_finality_seconds > 300",
     "page",
     "2m",
     "The newest block that was read is old",

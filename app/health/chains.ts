@@ -106,6 +106,10 @@ export function registerChainMetrics(
     engine_chain_reached_age_seconds: ({ reachedMs }) => reachedMs / 1_000,
     engine_chain_head_reached_age_seconds: ({ headMs }) => headMs === null ? null : headMs / 1_000,
   });
+  const paces = () => engine.networks.map((network) => [network, PROFILES[network].pace] as const);
+  registerFigures(registry, paces, {
+    engine_chain_finality_seconds: ({ finalityMs }) => finalityMs / 1_000,
+  });
   registerFigures(registry, () => engine.watched, {
     engine_chain_lag_blocks: lagOf,
     engine_chain_solid_height: (one) => one.chainSolid,

@@ -51,6 +51,7 @@ Deno.test("an expression leaves the series that it is true of", () => {
   assertEquals(left('a{n=~"x|y"} < 9'), [5, 1]);
   assertEquals(left("sum(a) + 1"), [7]);
   assertEquals(left("increase(b_total[5m]) > 2"), [3]);
+  assertEquals(left("a - ignoring (n) b_total > 0"), []);
   assertEquals(left("absent(c)"), [1]);
   assertEquals(left("absent(a)"), []);
 });
@@ -104,6 +105,10 @@ engine_signer_open 0
 engine_build_info{version="1"} 1
 engine_chain_reached_age_seconds{network="TRX"} 2
 engine_chain_lag_seconds{network="TRX"} 600
+engine_chain_finality_seconds{network="TRX"} 57
+engine_chain_reached_age_seconds{network="ETH"} 2
+engine_chain_lag_seconds{network="ETH"} 1100
+engine_chain_finality_seconds{network="ETH"} 1200
 `,
   ],
 };
@@ -117,6 +122,32 @@ for (const [what, [page, metrics]] of Object.entries(OUTAGES)) {
     assertEquals(pages.map(({ name }) => name), [page]);
   });
 }
+
+Deno.test("payouts and blocks that are as late as their network makes them page nobody, and later ones do", () => {
+  const pages = (signedAge: number, lag: number) => {
+    const now = samplesOf(`engine_ready 1
+engine_build_info{version="1"} 1
+engine_signer_open 1
+engine_payouts_oldest_seconds{network="ETH",state="held"} 0
+engine_payouts_oldest_seconds{network="ETH",state="signed"} ${signedAge}
+engine_payouts_oldest_seconds{network="TRX",state="held"} 0
+engine_payouts_oldest_seconds{network="TRX",state="signed"} ${signedAge - 1_150}
+engine_chain_finality_seconds{network="ETH"} 1200
+engine_chain_finality_seconds{network="TRX"} 57
+engine_chain_reached_age_seconds{network="ETH"} 2
+engine_chain_reached_age_seconds{network="TRX"} 2
+engine_chain_lag_seconds{network="ETH"} ${lag}
+engine_chain_lag_seconds{network="TRX"} 60
+`);
+    return ALERTS.filter(({ severity, expression }) =>
+      severity === "page" &&
+      evaluate(parse(expression), { before: now, now }).length > 0
+    ).map(({ name }) => name);
+  };
+  assertEquals(pages(1_700, 1_200), []);
+  assertEquals(pages(1_801, 1_200), ["EnginePayoutsUnconfirmed"]);
+  assertEquals(pages(1_700, 1_510), ["EngineChainLate"]);
+});
 
 test("every rule links to the section of incidents.md that names it, and that says what to do", async () => {
   const text = await Deno.readTextFile(file("docs/incidents.md"));

@@ -33,6 +33,8 @@ export type Expression =
   | {
     readonly kind: "binary";
     readonly operator: string;
+    /** Labels that do not count where both sides are matched. */
+    readonly ignoring: readonly string[];
     readonly left: Expression;
     readonly right: Expression;
   };
@@ -134,7 +136,8 @@ export function parse(text: string): Expression {
     let left = level(depth + 1);
     while (operators.includes(next())) {
       const operator = take();
-      left = { kind: "binary", operator, left, right: level(depth + 1) };
+      const ignoring = next() === "ignoring" ? (take(), names()) : [];
+      left = { kind: "binary", operator, ignoring, left, right: level(depth + 1) };
     }
     return left;
   };
@@ -234,12 +237,16 @@ export function evaluate(expression: Expression, looks: Looks): readonly Sample[
       });
     }
     case "binary": {
-      const { operator, left, right } = expression;
+      const { operator, ignoring, left, right } = expression;
+      const matched = (labels: Sample["labels"]) =>
+        keyOf(
+          Object.fromEntries(Object.entries(labels).filter(([one]) => !ignoring.includes(one))),
+        );
       const rights = evaluate(right, looks);
       return evaluate(left, looks).flatMap((sample) => {
         const other = rights.length === 1
           ? rights[0]
-          : rights.find((one) => keyOf(one.labels) === keyOf(sample.labels));
+          : rights.find((one) => matched(one.labels) === matched(sample.labels));
         if (other === undefined) return [];
         const [a, b] = [sample.value, other.value];
         const kept: Readonly<Record<string, boolean>> = {
