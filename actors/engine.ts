@@ -28,7 +28,7 @@ import { treasuryActors } from "./treasury/treasury_actor.ts";
 import type { TreasuryStatus } from "./treasury/treasury_deps.ts";
 import { DepositProver } from "./watcher/deposit_prover.ts";
 import { Upkeep } from "./upkeep.ts";
-import type { WatcherStatus } from "./watcher/scan_memory.ts";
+import { leavesHeadOut, type WatcherStatus } from "./watcher/scan_memory.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
@@ -116,6 +116,10 @@ export class Engine {
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
       scanStopped: (network) => this.watched.get(network)?.stopped ?? null,
       isHeadRead: (network) => this.watched.get(network)?.isHeadRead ?? false,
+      isHeadLeftOut: (network) => {
+        const status = this.watched.get(network);
+        return status !== undefined && leavesHeadOut(status);
+      },
       onStatus: (network, status) => this.treasuries.set(network, status),
       ...(deps.treasuryPolicy === undefined ? {} : { policy: deps.treasuryPolicy }),
       ...(deps.coinRate === undefined ? {} : { coinRate: deps.coinRate }),

@@ -18,6 +18,8 @@ export interface LanesView
   readonly mostUnseen: (payer: string) => number;
   /** See {@linkcode LaneView.usedBelow}, of the hot wallet. */
   readonly usedBelow?: number | undefined;
+  /** See {@linkcode LaneView.believedBelow}, of the hot wallet. */
+  readonly believedBelow: number;
 }
 
 /** The turns of all lanes. */
@@ -60,13 +62,13 @@ export function decideLanes(view: LanesView): LanesDecided {
 function turnOf(
   payer: string,
   nonces: readonly PromisedNonce[],
-  { memory, terms, mostUnseen, usedBelow, ...view }: LanesView,
+  { memory, terms, mostUnseen, usedBelow, believedBelow, ...view }: LanesView,
 ): LaneTurn {
   return laneTurn({
     ...view,
     open: nonces.map((nonce) => memory.viewOf(nonce)),
     ask: terms.get(payer) ?? null,
     mostUnseen: mostUnseen(payer),
-    ...(payer === "hot" ? { usedBelow } : {}),
+    ...(payer === "hot" ? { usedBelow, believedBelow } : {}),
   });
 }

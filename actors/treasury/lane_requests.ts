@@ -142,16 +142,19 @@ export function sendable({ txid, bytes, request }: NumberedTransaction): InFligh
  * @param closed payers of whose lanes nothing is sent
  * @param signed nonces that were signed with just now, as `payer/nonce`
  * @param isDue true where a transaction was not sent for a while
+ * @param believedBelow nonces of the hot wallet below it are believed to be in a block
  */
 export function unsentOf(
   promised: readonly PromisedNonce[],
   closed: ReadonlyMap<string, string>,
   signed: ReadonlySet<string>,
   isDue: (txid: string) => boolean,
+  believedBelow: number,
 ): readonly InFlight[] {
   const inOrder = [...lanesOf(promised).values()].flat();
   return inOrder.flatMap(({ payer, nonce, attempts, intents, isCancelAsked }) => {
-    const isSeen = attempts.some((attempt) => attempt.isSeen);
+    const isSeen = attempts.some((attempt) => attempt.isSeen) ||
+      payer === "hot" && nonce < believedBelow;
     if (isSeen || closed.has(payer) || signed.has(`${payer}/${nonce}`)) return [];
     const outgoingId = intents[0]?.outgoingId ?? "";
     const sent = attempts.filter(({ purpose }) => purpose === "cancel" || !isCancelAsked);

@@ -36,6 +36,8 @@ export interface Round {
   readonly signed: Set<string>;
   /** Failures of what was tried apart. */
   readonly failures: unknown[];
+  /** Nonces of the hot wallet below it are believed to be in a block, and not sent again; 0: none are. */
+  believedBelow: number;
 }
 
 /** Dependencies of {@linkcode LaneSigning}. */
@@ -90,7 +92,7 @@ export class LaneSigning {
       await work();
     } finally {
       const isDue = (txid: string) => this.#memory.isDue(txid);
-      const unsent = unsentOf(promised, closed(), signed, isDue);
+      const unsent = unsentOf(promised, closed(), signed, isDue, round.believedBelow);
       await this.#deps.send(unsent, Math.max(bound.leftMs, LEAST_SEND_MS));
     }
     if (failures.length > 0) throw failures.find((error) => !isAway(error)) ?? failures[0];

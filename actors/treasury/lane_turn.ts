@@ -57,6 +57,8 @@ export interface LaneView {
   readonly mostUnseen: number;
   /** Nonces below it are in a block by the word of a node, which room goes by and nothing else; absent: none was asked. */
   readonly usedBelow?: number | undefined;
+  /** Nonces below it are believed to be in a block, and are not replaced; default 0. */
+  readonly believedBelow?: number;
   /** False while the newest blocks are not read: what they may show is not replaced. */
   readonly isHeadRead: boolean;
   /** True: nothing is signed but what an administrator has asked to take out of use; default false. */
@@ -160,12 +162,14 @@ function unsignedSteps(
 
 /** True where a turn may sign something with a nonce. */
 export function needsTerms(
-  { attempts, isCancelAsked }: Pick<OpenNonce, "attempts" | "isCancelAsked">,
+  { nonce, attempts, isCancelAsked }: Pick<OpenNonce, "nonce" | "attempts" | "isCancelAsked">,
   bumpAfterMs: number,
+  believedBelow: number,
 ): boolean {
   const [newest] = attempts;
   if (newest === undefined || isCancelAsked) return true;
-  return !attempts.some(({ isSeen }) => isSeen) && newest.ageMs >= bumpAfterMs;
+  return nonce >= believedBelow && !attempts.some(({ isSeen }) => isSeen) &&
+    newest.ageMs >= bumpAfterMs;
 }
 
 /** True where nothing keeps a nonce's transfers from being signed with it. */
@@ -178,15 +182,17 @@ function isSignable({ intents, isCancelAsked, isRefused }: OpenNonce): boolean {
 function replaceSteps(
   unseen: readonly OpenNonce[],
   ask: LaneAsk,
-  { open, bumpAfterMs, isHeadRead }: LaneView,
+  { open, bumpAfterMs, isHeadRead, believedBelow = 0 }: LaneView,
   waits: Map<number, string>,
 ): readonly Extract<LaneStep, { readonly do: "replace" }>[] {
   const steps: Extract<LaneStep, { readonly do: "replace" }>[] = [];
+  const lowest = unseen.find(({ nonce }) => nonce >= believedBelow);
   for (const nonce of unseen) {
     if (steps.length === MOST_REPLACED) break;
     const purpose = purposeOf(nonce);
     const isAsked = purpose === "cancel" && nonce.attempts[0]?.purpose === "pay";
-    const isDue = isHeadRead && isStuck(nonce, nonce === unseen[0], ask, bumpAfterMs);
+    const isDue = isHeadRead && nonce.nonce >= believedBelow &&
+      isStuck(nonce, nonce === lowest, ask, bumpAfterMs);
     if (!isAsked && !isDue) continue;
     const bytes = nonce.attempts.map((attempt) => attempt.bytes);
     const fee = purpose === "cancel" ? ask.cancelling(bytes) : ask.replacing(bytes);

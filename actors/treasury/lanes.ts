@@ -8,7 +8,7 @@
 
 import type { Chain } from "../../chains/chain.ts";
 import type { LaneAsk, LanePort } from "../../chains/lane.ts";
-import { readHistoryStop, readSigningStop } from "../../ledger/failover/holds.ts";
+import { readStoppedPart, type StoppedPart } from "../../ledger/failover/holds.ts";
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
 import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
@@ -25,21 +25,16 @@ import { needsTerms, SUSPENDED_MS } from "./lane_turn.ts";
 import { payerOf } from "./liquidity.ts";
 import { PartBound } from "./part_bound.ts";
 import { PayerTerms } from "./payer_terms.ts";
+import { UsedAtHead, type UsedAtHeadDeps } from "./used_at_head.ts";
 
 /** Dependencies of a network's lanes. */
-export interface LanesDeps extends LaneSigningDeps {
+export interface LanesDeps extends LaneSigningDeps, UsedAtHeadDeps {
   readonly node: string;
   readonly leaseMs: number;
-  /** Time for which a transaction is left alone before it is sent again. */
-  readonly resendMs: number;
-  /** Milliseconds of a clock that is never set. */
-  readonly monotonic: () => number;
   /** Time for which a suspended merchant's nonce waits, milliseconds; default half a minute. */
   readonly suspendedMs?: number;
   /** The longest that a turn of lanes has, milliseconds; default {@linkcode PART_MS}. */
   readonly partMs?: number;
-  /** False while the newest blocks of the network are not read; default: they are. */
-  readonly isHeadRead?: () => boolean;
 }
 
 /**
@@ -63,14 +58,12 @@ export class Lanes {
   readonly #terms: PayerTerms;
   readonly #signing: LaneSigning;
   readonly #notes: LaneNotes;
+  readonly #atHead: UsedAtHead;
   #rooms = new Map<string, number>();
   /** True where deposit addresses had open nonces at the last poll. */
   #hasAddresses = false;
-  /**
-   * Signing as it is stopped: of payments by a transfer that the books do not know, while what an administrator has taken out of
-   * use is signed all the same; of everything by another history, by the lane itself, and until the first poll.
-   */
-  #stop: "none" | "payments" | "all" = "all";
+  /** All of it also while the lane itself stops signing, and until the first poll. */
+  #stop: StoppedPart = "all";
 
   constructor(chain: Chain, lane: LanePort, deps: LanesDeps) {
     this.#chain = chain;
@@ -81,6 +74,8 @@ export class Lanes {
     this.#terms = new PayerTerms(chain, lane.bumpAfterMs, deps.monotonic);
     this.#signing = new LaneSigning(chain, deps, this.#memory);
     this.#notes = new LaneNotes(chain.network);
+    const ask = (bound: PartBound) => this.#faults.usedAtHead(bound);
+    this.#atHead = new UsedAtHead(this.#memory, lane.mostUnseen, deps, ask);
   }
 
   /** Null before the first poll. */
@@ -155,9 +150,10 @@ export class Lanes {
         this.#note(promised, stopped);
         // what stops signing altogether has reasons of its own in readiness
         if (stopped === null) this.#stop = await this.#readStop();
-        const usedBelow = await this.#usedBelow(round);
+        const word = await this.#atHead.look(round.promised, solid, round.bound);
+        round.believedBelow = word.believedBelow;
         const terms = await this.#readTerms("hot", round);
-        await this.#goOn(turn, lanesOf(promised), { terms, usedBelow }, "hot", round);
+        await this.#goOn(turn, lanesOf(promised), { terms, ...word }, "hot", round);
       });
     });
     if (!isHeld) this.#note(promised, null);
@@ -180,7 +176,8 @@ export class Lanes {
         this.#note(promised, this.state?.stopped ?? null);
         if (!this.#isStopped) this.#stop = await this.#readStop();
         const terms = await this.#readTerms("addresses", round);
-        await this.#goOn(turn, lanesOf(round.promised), { terms }, "addresses", round);
+        const said = { terms, believedBelow: 0 };
+        await this.#goOn(turn, lanesOf(round.promised), said, "addresses", round);
       });
     });
   }
@@ -189,11 +186,8 @@ export class Lanes {
     return this.#stop !== "none";
   }
 
-  async #readStop(): Promise<"none" | "payments" | "all"> {
-    const { sql } = this.#deps;
-    const { network } = this.#chain;
-    if (await readSigningStop(sql, network) === null) return "none";
-    return await readHistoryStop(sql, network) === null ? "payments" : "all";
+  async #readStop(): Promise<StoppedPart> {
+    return await readStoppedPart(this.#deps.sql, this.#chain.network);
   }
 
   async #readOpen(): Promise<readonly PromisedNonce[]> {
@@ -225,6 +219,7 @@ export class Lanes {
       bound: new PartBound(Math.min(this.#deps.partMs ?? Infinity, PART_MS[whose])),
       signed: new Set(),
       failures: [],
+      believedBelow: 0,
     };
   }
 
@@ -232,7 +227,7 @@ export class Lanes {
   async #goOn(
     turn: SigningTurn,
     lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
-    said: Pick<LanesView, "terms" | "usedBelow">,
+    said: Pick<LanesView, "terms" | "usedBelow" | "believedBelow">,
     whose: Whose,
     round: Round,
   ): Promise<void> {
@@ -256,25 +251,15 @@ export class Lanes {
     if (said.terms.size > 0) await apart(failures, () => this.#signing.signAll(turn, steps, round));
   }
 
-  /**
-   * Asks a node which nonces of the hot wallet its newest block has used, where the scan's own marks leave no room: while it
-   * catches up nothing is marked, and payouts would wait for it although those before them are in blocks.
-   */
-  async #usedBelow({ promised, bound }: Round): Promise<number | undefined> {
-    const unseen = promised.filter(({ attempts }) => !attempts.some(({ isSeen }) => isSeen));
-    if (this.#isStopped || unseen.length < this.#lane.mostUnseen) return undefined;
-    return await this.#faults.usedAtHead(bound);
-  }
-
   /** Reads the terms of those that may sign something in a round; what cannot be read is left out. */
   async #readTerms(
     whose: Whose,
-    { promised, bound, failures }: Round,
+    { promised, bound, failures, believedBelow }: Round,
   ): Promise<ReadonlyMap<string, LaneAsk>> {
     const { bumpAfterMs } = this.#lane;
     const wanting = new Set(
       promised.filter((nonce) =>
-        needsTerms(nonce, bumpAfterMs) && (nonce.isCancelAsked || !this.#isStopped)
+        needsTerms(nonce, bumpAfterMs, believedBelow) && (nonce.isCancelAsked || !this.#isStopped)
       ).map(({ payer }) => payer),
     );
     let terms: ReadonlyMap<string, LaneAsk> = new Map();

@@ -117,6 +117,7 @@ function newLanes(chain: Chain, deps: TreasuryDeps): Lanes | null {
     ...deps,
     monotonic: monotonicOf(deps),
     isHeadRead: () => deps.isHeadRead?.(network) ?? true,
+    isHeadLeftOut: () => deps.isHeadLeftOut?.(network) ?? false,
     send: async (transactions, boundMs) => {
       const onSend = (txid: string) => lanes.sent(txid);
       await broadcastAll(chain, transactions, Math.min(boundMs, SEND_MS), onSend);

@@ -107,6 +107,8 @@ export interface TreasuryDeps extends TreasuryPace {
   readonly scanStopped?: (network: Network) => string | null;
   /** False while the newest blocks of a network are not read, by this service; no function: they are. */
   readonly isHeadRead?: (network: Network) => boolean;
+  /** True while the newest blocks of a network are left out on purpose, by this service; no function: they are not. */
+  readonly isHeadLeftOut?: (network: Network) => boolean;
   /** Settings of a network; without them nothing is low, cold, or proven twice. */
   readonly policy?: (network: Network) => TreasuryPolicy;
   /** Called with a network's state after each poll. */

@@ -46,6 +46,13 @@ export function lagOf({ chainSolid, readSolid }: WatcherStatus): number {
   return Math.max(0, chainSolid - readSolid);
 }
 
+/** True where newest blocks are left out on purpose, so that nothing of what they hold is marked. */
+export function leavesHeadOut(
+  { headReachedAt, restMs }: Pick<WatcherStatus, "headReachedAt" | "restMs">,
+): boolean {
+  return headReachedAt === null || restMs >= LONG_REST_MS;
+}
+
 /** Time after which a newest height that does not grow is reported: the nodes may be stuck, or the chain. */
 export const STALE_HEAD_MS = 5 * 60_000;
 
@@ -202,7 +209,7 @@ export class ScanMemory {
 
   /** True where newest blocks are read, or left out on purpose. */
   get #knowsHead(): boolean {
-    if (this.headReachedAt === null || this.rests.ms >= LONG_REST_MS) return true;
+    if (leavesHeadOut({ headReachedAt: this.headReachedAt, restMs: this.rests.ms })) return true;
     return this.isHeadRead && this.#headAgeMs < STALE_HEAD_MS;
   }
 

@@ -178,11 +178,19 @@ export async function readSigningStop(sql: Sql, network: Network): Promise<strin
   return row?.reason ?? null;
 }
 
-/** The reason why not even what an administrator has taken out of use may be signed for a network now; null: it may. */
-export async function readHistoryStop(sql: Sql, network: Network): Promise<string | null> {
-  const [row] = await sql<{ reason: string | null }[]>`
-    SELECT hub.history_stop(${network}) AS reason`;
-  return row?.reason ?? null;
+/**
+ * The part of signing that is stopped for a network now. `payments`: what an administrator has taken out of use is signed all the
+ * same, see `hub.history_stop`.
+ */
+export type StoppedPart = "none" | "payments" | "all";
+
+/** Reads the part of signing that is stopped for a network now. */
+export async function readStoppedPart(sql: Sql, network: Network): Promise<StoppedPart> {
+  const [row] = await sql<{ part: StoppedPart }[]>`
+    SELECT CASE WHEN hub.history_stop(${network}) IS NOT NULL THEN 'all'
+      WHEN hub.signing_stop(${network}) IS NOT NULL THEN 'payments' ELSE 'none' END AS part`;
+  if (row === undefined) throw new Error("Cannot read what is stopped as the answer has no row");
+  return row.part;
 }
 
 /** Those of some networks for which nothing may be signed now. */

@@ -248,6 +248,18 @@ const TABLE: readonly TurnRule[] = [
     room: 11,
   },
   {
+    rule: "what is believed to be in a block is not replaced, the lowest one beside it is",
+    open: [
+      open(7, { attempts: [attempt(5)] }),
+      open(8, { attempts: [attempt(5)], isCancelAsked: true }),
+      open(9, { attempts: [attempt(10)] }),
+      open(10, { attempts: [attempt(10)] }),
+    ],
+    view: { believedBelow: 9 },
+    steps: ["cancel 8 for 10", "pay 9 for 12"],
+    room: 8,
+  },
+  {
     rule: "where payments are stopped, an administrator's wishes are carried out and nothing else",
     open: [
       open(5, { intents: [intent("o5", { status: "void" })] }),

@@ -23,6 +23,7 @@ const TABLE: readonly {
   readonly closed?: readonly string[];
   readonly signed?: readonly string[];
   readonly isDue?: (txid: string) => boolean;
+  readonly believedBelow?: number;
   readonly sent: readonly string[];
 }[] = [
   {
@@ -65,13 +66,26 @@ const TABLE: readonly {
     }],
     sent: ["b"],
   },
+  {
+    rule: "not what the hot wallet's nonces are believed to have in a block",
+    open: [
+      promised("hot", 7, attempt("a")),
+      promised("hot", 8, attempt("b")),
+      promised("5", 0, attempt("c")),
+    ],
+    believedBelow: 8,
+    sent: ["b", "c"],
+  },
   { rule: "nothing of what has no signature", open: [promised("hot", 7)], sent: [] },
 ];
 
-for (const { rule, open, closed = [], signed = [], isDue = () => true, sent } of TABLE) {
+for (
+  const { rule, open, closed = [], signed = [], isDue = () => true, believedBelow = 0, sent }
+    of TABLE
+) {
   Deno.test(`sent again: ${rule}`, () => {
     const reasons = new Map(closed.map((payer) => [payer, "closed"]));
-    const found = unsentOf(open, reasons, new Set(signed), isDue);
+    const found = unsentOf(open, reasons, new Set(signed), isDue, believedBelow);
     assertEquals(found.map(({ txid }) => txid), [...sent]);
     assertEquals(found.every(({ outgoingId }) => outgoingId.startsWith("out_")), true);
   });

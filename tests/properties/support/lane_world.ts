@@ -275,6 +275,7 @@ class LaneWorld {
       resendMs: 0,
       suspendedMs: 0,
       monotonic: () => performance.now(),
+      now: Date.now,
       send: async (transactions) => {
         // a process that is killed sends nothing in the blocks that end its calls
         if (process.isDead) throw new Death();

@@ -84,6 +84,7 @@ export function lanesOn(sql: Sql, chain: Chain, replaced: Partial<LanesDeps> = {
     leaseMs: 60_000,
     resendMs: 0,
     monotonic: () => performance.now(),
+    now: Date.now,
     send: (transactions) => {
       sent.push(transactions.map(({ txid }) => txid));
       return Promise.resolve();

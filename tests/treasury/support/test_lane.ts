@@ -47,6 +47,7 @@ export async function openLane(sql: Sql, limits: Limits = {}) {
       leaseMs: 60_000,
       resendMs: 0,
       monotonic: () => performance.now(),
+      now: Date.now,
       send: (transactions) => send(transactions.map(({ bytes }) => bytes)),
     });
   const turnOf = async (node: string, own: Signer, lanes: Lanes) => {
