@@ -7,8 +7,9 @@
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readLaneRows } from "../../ledger/lanes/lane_rows.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
-import type { InFlight } from "../../ledger/treasury/signing.ts";
+import { type InFlight, WOULD_FAIL } from "../../ledger/treasury/signing.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { ABOVE_CAP, type LaneStep, type OpenNonce } from "./lane_turn.ts";
 import { priceOf } from "./prices.ts";
@@ -98,8 +99,12 @@ async function priceAgain(
   const [first, ...others] = await readLaneRows(sql, ids);
   if (first === undefined) return null;
   try {
-    const { fee } = await priceOf(chain, [first, ...others], signal);
-    return { payer, nonce, intents, purpose: "pay", fee };
+    const { fee, cost, coin = cost } = await priceOf(chain, [first, ...others], signal);
+    if (coin >= cost) return { payer, nonce, intents, purpose: "pay", fee };
+    // signed, it would stand beyond its address' coin: no node takes it, and nothing dearer can replace it while fees are lower
+    const has = `its address has ${formatAmount(coin)} of ${formatAmount(cost)} coin`;
+    logEvent("treasury.nonce_waits", { network, nonce, reason: has });
+    return null;
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) {
       // a configuration that was changed may have made it impossible: thrown, it would stop every lane for ever
@@ -107,7 +112,7 @@ async function priceAgain(
       return { payer, nonce, reason: `it cannot be priced: ${words}`, error };
     }
     if (error.category === "reverted") {
-      return { payer, nonce, reason: "the transfer would fail", error: null };
+      return { payer, nonce, reason: WOULD_FAIL, error: null };
     }
     // sweeps that share it are planned again, fewer together: what stands behind them need not wait for lower fees
     if (error.category === "above-cap" && intents.length > 1) {

@@ -10,7 +10,7 @@ import type { FeeEstimate } from "../../chains/fees.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
-import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import { type QueuedRow, WOULD_FAIL } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
 import { ABOVE_CAP } from "./lane_turn.ts";
@@ -221,7 +221,7 @@ async function priceIfPayable(
   } catch (error) {
     if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
     if (error.category === "reverted") {
-      return wait("the transfer would fail", PAUSES.own, error.message);
+      return wait(WOULD_FAIL, PAUSES.own, error.message);
     }
     // what one transfer would cost is no reason to hold up the others
     if (error.category === "above-cap") return wait(ABOVE_CAP, PAUSES.money, error.message);

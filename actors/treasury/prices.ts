@@ -17,6 +17,8 @@ export interface Price {
   readonly cost: Amount;
   /** See `SignedRow.feeLimit`. */
   readonly feeLimit: Amount;
+  /** Coin of the deposit address that pays, read with its price; absent: the hot wallet pays. */
+  readonly coin?: Amount;
 }
 
 /** Asks for the price of a transfer that goes alone. */
@@ -33,8 +35,8 @@ export async function priceOf(
   const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
   if (coinWalletOf(row) !== "hot" && currency !== "native" && chain.gas !== undefined) {
     // a deposit address sends one thing at a time, so that what it has of its own counts
-    const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency }, signal);
-    return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };
+    const { fee, cost, coin } = await chain.gas.sweepCosts({ ...transfer, currency }, signal);
+    return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO, coin };
   }
   const fee = await chain.estimateFee(
     rows.map((one) => ({

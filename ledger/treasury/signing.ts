@@ -119,6 +119,9 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
   };
 }
 
+/** The reason kept with a transfer that nodes say would fail as things stand. */
+export const WOULD_FAIL = "the transfer would fail";
+
 /** A nonce that a transaction has used which did not pay the intent. */
 interface UsedNonce {
   readonly nonce: number;
@@ -126,8 +129,9 @@ interface UsedNonce {
 }
 
 /**
- * Those of the given sweeps whose address has had one before, of the same currency, that did not succeed, and none since
- * that did. One that made way for what stood behind it is none.
+ * Those of the given sweeps whose address has had one before, of the same currency, that failed or would have failed, and none
+ * since that succeeded. One that made way for what stood behind it is none, nor is one that was withdrawn as its wait for fees,
+ * the signer or its lane took too long: after such a time all sweeps would go alone, at two or three times the cost.
  */
 export async function readUnlucky(
   sql: Sql,
@@ -143,8 +147,8 @@ export async function readUnlucky(
     WHERE o.id = ANY (${
     rows.map(({ id }) => id)
   }::text[]) AND o.kind = 'sweep' AND last.status <> 'final'
-      -- that was no fault of its own
-      AND last.reason IS DISTINCT FROM ${`failed: ${NONCE_TAKEN}`}`;
+      AND (last.reason LIKE 'failed:%' AND last.reason <> ${`failed: ${NONCE_TAKEN}`}
+        OR last.reason = ${`withdrawn: ${WOULD_FAIL}`})`;
   return new Set(found.map(({ id }) => id));
 }
 

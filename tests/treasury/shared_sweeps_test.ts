@@ -206,6 +206,15 @@ for (
       "failed: its nonce was taken out of use",
       [3, 3, 3],
     ],
+    ["would have failed shares no transaction", "withdrawn: the transfer would fail", [2, 1, 2]],
+    ["waited for lower fees shares one", "withdrawn: waiting: fees are above the cap", [3, 3, 3]],
+    ["waited for the signer shares one", "withdrawn: waiting for the signer", [3, 3, 3]],
+    [
+      "waited for a full lane shares one",
+      "withdrawn: waiting for earlier transactions of its wallet",
+      [3, 3, 3],
+    ],
+    ["was never looked at shares one", "withdrawn: never signed", [3, 3, 3]],
   ] as const
 ) {
   test(`a sweep after one that ${what}`, async () => {
