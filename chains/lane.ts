@@ -36,7 +36,10 @@ export interface LaneAsk {
    * @returns null where that is more than the cap
    */
   cancelling(bytes: readonly string[]): FeeEstimate | null;
-  /** The same terms for a sender that has no more coin than this: nodes refuse what may cost more than it holds. */
+  /**
+   * The same terms for a sender that has no more coin than this: nodes refuse what may cost more than it holds, so that an
+   * earlier one which may does not have to be outbid.
+   */
   within(coin: Amount): LaneAsk;
 }
 

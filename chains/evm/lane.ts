@@ -64,8 +64,15 @@ function termsAbove(
   return feeOf(need, prices, { maxFee: wanted < most ? wanted : most, tip });
 }
 
-/** The chain's present prices, for the decisions of one turn. */
-function askOf(prices: GasPrices, feeCap: Amount): LaneAsk {
+/**
+ * The chain's present prices, for the decisions of one turn.
+ *
+ * @param coin that the sender has, where that is known: no node keeps a transaction that may cost more, so that such a one
+ *   does not have to be outbid
+ */
+function askOf(prices: GasPrices, feeCap: Amount, coin?: Amount): LaneAsk {
+  const isKept = ({ gas, maxFeePerGas, value }: TransactionTerms) =>
+    coin === undefined || gas * maxFeePerGas + value <= toTokenUnits(coin, COIN_DECIMALS);
   return {
     isPassedOver: (bytes) => readTerms(bytes).maxFeePerGas < prices.base + prices.tip,
     replacing(bytes) {
@@ -77,13 +84,13 @@ function askOf(prices: GasPrices, feeCap: Amount): LaneAsk {
         limit,
         ...(authorize === null ? {} : { authorize }),
       };
-      return termsAbove(earlier, need, prices, feeCap);
+      return termsAbove(earlier.filter(isKept), need, prices, feeCap);
     },
     cancelling(bytes) {
       const need = { expected: PLAIN_GAS, limit: PLAIN_GAS };
-      return termsAbove(bytes.map(readTerms), need, prices, feeCap);
+      return termsAbove(bytes.map(readTerms).filter(isKept), need, prices, feeCap);
     },
-    within: (coin) => askOf(prices, min(coin, feeCap)),
+    within: (held) => askOf(prices, min(held, feeCap), held),
   };
 }
 

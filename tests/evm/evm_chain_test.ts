@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type BlockAnswer, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import { weiAmount } from "../../chains/evm/pay/envelope.ts";
-import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
+import { amountOf, formatAmount, subtract } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import type { Rig } from "./support/rig.ts";
 
@@ -144,6 +144,27 @@ rule(
     await anvil.mine();
     const dearer = await life.lane.asks();
     assertEquals(dearer.isPassedOver(first.bytes), true);
+  },
+);
+
+rule(
+  "what costs more than its address holds does not have to be outbid, as no node keeps it",
+  async (rig) => {
+    const { chain, hot } = rig;
+    const to = chain.deriveAddress(3);
+    const movement = { from: hot.address, to, asset: "USDT", amount: amountOf("1") } as const;
+    const fee = await chain.estimateFee([movement]);
+    const { bytes } = rig.sign(movement, fee, 0);
+    const { life } = chain.capabilities;
+    assert(life.kind === "nonce");
+    const ask = await life.lane.asks();
+    // a node may keep it, and takes nothing that does not pay more
+    const kept = ask.within(fee.limit);
+    assertEquals([kept.replacing([bytes]), kept.cancelling([bytes]) === null], [null, false]);
+    const coin = subtract(fee.limit, amountOf("0.000000000000000001"));
+    const cheaper = ask.within(coin).replacing([bytes]);
+    assert(cheaper !== null && cheaper.limit <= coin, "it was stuck at its own price");
+    assertEquals(cheaper.terms?.gas, fee.terms?.gas);
   },
 );
 
