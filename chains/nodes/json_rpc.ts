@@ -45,6 +45,8 @@ export interface RpcDialect {
    * broken; `failed`, anything else.
    */
   kindOf(error: RpcError): "reverted" | "too-many" | "unknown-method" | "refused" | "failed";
+  /** Bytes of the answer to one call of a method at most. */
+  mostBytesOf(method: string): number;
 }
 
 const envelopeSchema = z.object({
@@ -53,6 +55,12 @@ const envelopeSchema = z.object({
   error: errorSchema.nullish(),
 });
 type RpcAnswer = z.infer<typeof envelopeSchema>;
+
+/**
+ * Bytes of an answer to several calls at most, unless one of them may have more: far above what as many blocks have
+ * together. One that is full throughout is asked for alone.
+ */
+const MOST_BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Name under which a node is marked where it answers no batches. */
 const BATCH = "batch";
@@ -197,7 +205,8 @@ export class JsonRpc {
   ): Promise<T> {
     const place = placeOf(node, call);
     return await withCoolDown(place, async () => {
-      const content = { name: call.method, long };
+      const mostBytes = this.dialect.mostBytesOf(call.method);
+      const content = { name: call.method, mostBytes, long };
       const answer = await node.post("", JSON.stringify(requestOf(call, 1)), signal, content);
       return resultOf(answerOf(answer, 1, place), shape, this.dialect, place);
     });
@@ -268,7 +277,9 @@ export class JsonRpc {
     };
     return await withCoolDown(place, async () => {
       const body = JSON.stringify(calls.map((call, i) => requestOf(call, i + 1)));
-      const content = { name: method, calls: calls.length, long };
+      const one = this.dialect.mostBytesOf(method);
+      const mostBytes = Math.max(one, Math.min(calls.length * one, MOST_BATCH_BYTES));
+      const content = { name: method, calls: calls.length, mostBytes, long };
       const answer = await node.post("", body, signal, content);
       const json = jsonOf(answer.text);
       if (!Array.isArray(json)) return this.#withoutBatch(answer, json, place);

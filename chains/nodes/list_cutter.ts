@@ -7,6 +7,7 @@
  */
 
 import { ChainUnavailable } from "../chain.ts";
+import { isCrowded } from "./crowded_text.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -147,9 +148,9 @@ export class ListCutter {
     } else if (this.#depth > 0) this.#begin(piece.subarray(from));
   }
 
-  /** The text without its lists, after its last piece. */
+  /** The text without its lists, after its last piece. @throws {ChainUnavailable} `malformed` where it is crowded */
   end(): string {
-    return this.#decoder.decode(this.#rest.take());
+    return this.#decoder.decode(uncrowded(this.#rest.take()));
   }
 
   /** A letter within a text. */
@@ -188,7 +189,7 @@ export class ListCutter {
       this.#begin(last);
       bytes = this.#begun.take();
     }
-    this.#members.member(jsonOf(this.#decoder.decode(bytes)));
+    this.#members.member(jsonOf(this.#decoder.decode(uncrowded(bytes))));
   }
 
   #requireShort(): void {
@@ -196,6 +197,12 @@ export class ListCutter {
       throw malformed(`it has more than ${LONGEST_REST_BYTES} bytes besides its lists`);
     }
   }
+}
+
+/** @throws {ChainUnavailable} `malformed` for a text that would hold the thread */
+function uncrowded(bytes: Uint8Array): Uint8Array {
+  if (isCrowded(bytes)) throw malformed("it has too many members");
+  return bytes;
 }
 
 function jsonOf(text: string): unknown {

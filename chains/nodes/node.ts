@@ -11,7 +11,7 @@ import { CallMeter } from "./call_meter.ts";
 import { CallPace } from "./call_pace.ts";
 import { CallCoolDowns } from "./call_cool_downs.ts";
 import { Deadline } from "./deadline.ts";
-import { CallFailed, Suspended } from "./node_failures.ts";
+import { CallFailed, OverlongAnswer, Suspended } from "./node_failures.ts";
 import { type LongBody, readBody } from "./read_body.ts";
 import { type Suspension, wordsOf } from "./refusal_texts.ts";
 
@@ -45,6 +45,8 @@ export interface RequestContent {
   readonly name?: string;
   /** Calls that it carries, each of which counts with the node's provider; default 1. */
   readonly calls?: number;
+  /** Bytes of its answer at most; default those of an answer of a few values. */
+  readonly mostBytes?: number | undefined;
   /** Takes an answer that is too long for one text; absent: it has none. */
   readonly long?: LongAnswer | undefined;
 }
@@ -268,13 +270,14 @@ export class ChainNode {
    * @param content of the request, for counts, turns and failures
    * @throws {Suspended} when it was not sent, as the node answers nothing now
    * @throws {NotAsked} when it was not sent, as its turn did not come in time
+   * @throws {OverlongAnswer} when its answer is longer than any true one
    * @throws {ChainUnavailable} `timeout` or `network`; then nothing is known of what the node did
    */
   async post(
     path: string,
     body: string,
     signal?: AbortSignal,
-    { name = path, calls = 1, long }: RequestContent = {},
+    { name = path, calls = 1, mostBytes, long }: RequestContent = {},
   ): Promise<NodeAnswer> {
     await this.turn(name, signal, calls);
     const place = name === path ? this.label + path : `${this.label} ${name}`;
@@ -295,6 +298,7 @@ export class ChainNode {
       });
       const text = await readBody(response, place, {
         signal: bound,
+        mostBytes,
         long,
         onLong: (is) => {
           const now = performance.now();
@@ -306,6 +310,7 @@ export class ChainNode {
       if (suspension) this.suspend(suspension.ms, suspension.perSecond);
       return { status: response.status, retryAfterMs: retryAfterMs(response), text };
     } catch (error) {
+      if (error instanceof OverlongAnswer) throw error;
       if (error instanceof ChainUnavailable) {
         throw new CallFailed(error.category, error.message, `${name} ${body}`, false);
       }

@@ -43,6 +43,13 @@ export class NotServed extends CallFailed {
   }
 }
 
+/** An answer that is longer than any true one, or that no one thread should read: its node is broken, not the one call. */
+export class OverlongAnswer extends ChainUnavailable {
+  constructor(message: string) {
+    super("malformed", message);
+  }
+}
+
 /** The call was not sent: what may be asked per second left no room for it in time. The node did nothing wrong. */
 export class NotAsked extends ChainUnavailable {
   constructor(message: string) {

@@ -9,7 +9,14 @@ import { ChainUnavailable } from "../chain.ts";
 import type { NodeState } from "../node_state.ts";
 import type { ChainIdentity } from "./believed_nodes.ts";
 import type { ChainNode } from "./node.ts";
-import { CallFailed, NotAsked, RateLimited, Suspended, WrongChainNode } from "./node_failures.ts";
+import {
+  CallFailed,
+  NotAsked,
+  OverlongAnswer,
+  RateLimited,
+  Suspended,
+  WrongChainNode,
+} from "./node_failures.ts";
 import { LONGEST_SUSPENSION_MS } from "./refusal_texts.ts";
 
 /** First pause of a node that failed; doubles with each further failure. */
@@ -163,6 +170,7 @@ export class NodeHealth {
 
   /** True while it says nothing of the node yet. */
   #isOfOneCall(error: ChainUnavailable): boolean {
+    if (error instanceof OverlongAnswer) return false;
     if (error instanceof CallFailed) {
       if (!error.isRefusal) this.#troubled.add(error.call);
     } else if (error.category === "malformed") this.#troubled.add(error.message);

@@ -6,10 +6,11 @@
  * @module
  */
 
-import { ChainUnavailable } from "../chain.ts";
+import { isCrowded } from "./crowded_text.ts";
+import { OverlongAnswer } from "./node_failures.ts";
 
-/** Far above any answer that is read as one text; a node cannot fill our memory. */
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
+/** Far above an answer of a few values, such as numbers, a hash or an error. */
+export const SHORT_BODY_BYTES = 64 * 1024;
 /** Above what any block can have: each of its bytes was paid for with gas. */
 const MAX_LONG_BYTES = 1024 * 1024 * 1024;
 const FIRST_SIZE = 256 * 1024;
@@ -52,6 +53,8 @@ function giveBack(buffer: ArrayBuffer): void {
 /** Terms on which a body is read. */
 export interface BodyTerms {
   readonly signal?: AbortSignal;
+  /** Bytes of it at most, where it is one text; default {@linkcode SHORT_BODY_BYTES}. */
+  readonly mostBytes?: number | undefined;
   /** Absent: the body is one text. */
   readonly long?: LongBody | undefined;
   /** Called before a long body waits for its turn, and then before each piece of it. */
@@ -62,7 +65,7 @@ export interface BodyTerms {
  * A body as text; of a long one, the text that stands for it.
  *
  * @param place named when it is too large
- * @throws {ChainUnavailable} `malformed` when it is larger than any real one
+ * @throws {OverlongAnswer} when it is larger than it may be, or has more members than any real one
  * @throws {Error} when the connection ends before it; then the buffer is left to the collector
  */
 export async function readBody(
@@ -73,10 +76,14 @@ export async function readBody(
   if (response.body === null) return "";
   const reader = response.body.getReader({ mode: "byob" });
   try {
-    const { bytes, isWhole } = await readUpTo(reader, place, terms.long?.from ?? MAX_BODY_BYTES);
+    const mostBytes = terms.long?.from ?? terms.mostBytes ?? SHORT_BODY_BYTES;
+    const { bytes, isWhole } = await readUpTo(reader, place, mostBytes);
     if (!isWhole) {
-      if (terms.long === undefined) throw tooLarge(MAX_BODY_BYTES, place);
+      if (terms.long === undefined) throw tooLarge(mostBytes, place);
       return await readOn(reader, bytes, place, terms.long, terms);
+    }
+    if (isCrowded(bytes)) {
+      throw new OverlongAnswer(`Cannot read an answer as it has too many members: ${place}`);
     }
     const text = decoder.decode(bytes);
     giveBack(bytes.buffer);
@@ -88,11 +95,8 @@ export async function readBody(
   }
 }
 
-function tooLarge(most: number, place: string): ChainUnavailable {
-  return new ChainUnavailable(
-    "malformed",
-    `Cannot read an answer as it is larger than ${most} bytes: ${place}`,
-  );
+function tooLarge(most: number, place: string): OverlongAnswer {
+  return new OverlongAnswer(`Cannot read an answer as it is larger than ${most} bytes: ${place}`);
 }
 
 /** Reads until the end, or until there are more bytes than that. */

@@ -8,6 +8,7 @@
  */
 
 import type { RpcDialect, RpcError } from "../../nodes/json_rpc.ts";
+import { mostBytesOf } from "./answer_sizes.ts";
 
 /** More was asked than the node or its provider answers. */
 const TOO_MANY = new Set([429, -32005, -32016, -32029]);
@@ -36,7 +37,7 @@ function kindOf({ code, message }: RpcError): ReturnType<RpcDialect["kindOf"]> {
 }
 
 /** Ethereum's words of JSON-RPC. */
-export const EVM_DIALECT: RpcDialect = { kindOf };
+export const EVM_DIALECT: RpcDialect = { kindOf, mostBytesOf };
 
 /** True for a call that reads blocks: they come in crowds. */
 export function readsBlocks(method: string): boolean {

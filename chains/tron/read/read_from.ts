@@ -10,6 +10,7 @@ import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
 import { saysBusy, saysNotServed, suspensionIn } from "./refusal_texts.ts";
+import { mostBytesOf } from "./answer_sizes.ts";
 import type { AnswerShape } from "./answers.ts";
 
 /** The node and the call that a failure names. */
@@ -113,7 +114,7 @@ export async function readFrom<T>(
   const earlier = node.coolDowns.failureOf(path) ?? node.coolDowns.failureOf(at.call);
   if (earlier !== null) throw earlier;
   try {
-    const answer = await node.post(path, text, signal);
+    const answer = await node.post(path, text, signal, { mostBytes: mostBytesOf(path) });
     const failure = failureOf(answer, at);
     if (failure !== null) {
       const isUnknown = answer.status === 404 || answer.status === 405;
