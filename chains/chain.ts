@@ -44,6 +44,8 @@ export interface Capabilities {
    * absent: solid blocks are read anew.
    */
   readonly keptHeadBlocks?: number;
+  /** By which a block that was read may be ahead of the clock, milliseconds; absent: nothing bounds it. */
+  readonly mostAheadMs?: number;
 }
 
 /**

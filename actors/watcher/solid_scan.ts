@@ -72,17 +72,11 @@ async function newestSolid({ chain, memory }: Scan, signal?: AbortSignal): Promi
 
 /** First start: no address was handed out before this block. */
 async function begin(
-  { sql, chain: { network } }: Scan,
+  { sql, chain: { network, capabilities: { mostAheadMs } } }: Scan,
   { height, hash, time, tick }: BlockRef,
 ): Promise<Cursor> {
-  await moveCursor(sql, network, "solid", null, {
-    height,
-    hash,
-    time,
-    previousTime: time,
-    tick,
-    previousTick: tick,
-  });
+  const first = { height, hash, time, previousTime: time, tick, previousTick: tick };
+  await moveCursor(sql, network, "solid", null, first, 0, mostAheadMs);
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
   logEvent("chain.watched", { network, height: cursor.height });
@@ -169,7 +163,8 @@ async function record(
   const { time: previousTime, tick: previousTick } = blocks.at(-2) ?? cursor;
   const next = { height, hash, time, previousTime, tick, previousTick };
   const { covered } = heightsOf(blocks);
-  if (!await moveCursor(sql, network, "solid", cursor, next, covered)) return null;
+  const { mostAheadMs } = chain.capabilities;
+  if (!await moveCursor(sql, network, "solid", cursor, next, covered, mostAheadMs)) return null;
   crashPoint("watcher.after-cursor");
   const moved = { ...next, history: cursor.history };
   take(scan, moved);

@@ -10,7 +10,7 @@ import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { AddressSource } from "../address_source.ts";
 import { WrongDecimals } from "../chain.ts";
 import type { OpenChain, SingleNode } from "../family.ts";
-import { NewestPlace } from "../nodes/believed_nodes.ts";
+import { MOST_AHEAD_MS, NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode, type NodeOptions } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
 import { PROFILES, type SweepBy, type TokenContracts } from "../profiles.ts";
@@ -197,7 +197,8 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const pool = poolOf(options, chainId, finals);
   const blockMs = options.blockMs ?? pace.blockMs;
   const delegate = sweepBy === "delegate" ? delegateOf(hotWallet) : null;
-  const place = new NewestPlace(isDevelopment ? 1 : pace.blockMs / 2);
+  const mostAheadMs = isDevelopment || isRehearsal ? Infinity : MOST_AHEAD_MS;
+  const place = new NewestPlace(isDevelopment ? 1 : pace.blockMs / 2, mostAheadMs);
   const parts: Parts = {
     ...makeSource({
       network,
@@ -236,6 +237,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
         ? {}
         : { keptHeadBlocks: 2 * Math.ceil(pace.finalityMs / pace.blockMs) }),
       blockMs,
+      mostAheadMs,
     },
     ignored: parts.context.ignored,
     address: (text) => {

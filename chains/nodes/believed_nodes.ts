@@ -114,6 +114,31 @@ async function readBlockAt(
 /** So many blocks a node may have that were not expected: a chain that made them in a hurry. */
 const SLACK_BLOCKS = 1_000;
 
+/** A block's time may be so much ahead of this machine's clock: both are set, and neither to the second. */
+export const MOST_AHEAD_MS = 120_000;
+
+/**
+ * Makes sure that a block's time has come. What waits for blocks of some time would be taken for over by one of the
+ * future, and no such block would follow for as long.
+ *
+ * @param mostAheadMs by which it may be ahead of the clock; `Infinity` on a development chain, whose time may leap
+ * @param node named when it is not believed
+ * @throws {ChainUnavailable} `malformed` when it has not
+ */
+export function requireTime(
+  { height, time }: Pick<BlockRef, "height" | "time">,
+  mostAheadMs: number,
+  node: string,
+): void {
+  const ahead = time - Date.now();
+  if (ahead <= mostAheadMs) return;
+  throw new ChainUnavailable(
+    "malformed",
+    `Cannot believe a node as the time of its block ${height} is ${Math.round(ahead / 1_000)} s ` +
+      `ahead of this machine's clock: ${node}`,
+  );
+}
+
 /**
  * Bounds what the newest block of a chain can be: from a block that the scan has read, no chain grows by more
  * blocks than its time allows.
@@ -121,8 +146,11 @@ const SLACK_BLOCKS = 1_000;
 export class NewestPlace {
   #read: Place | null = null;
 
-  /** @param leastBlockMs time between two blocks at least */
-  constructor(readonly leastBlockMs: number) {}
+  /**
+   * @param leastBlockMs time between two blocks at least
+   * @param mostAheadMs see {@linkcode requireTime}
+   */
+  constructor(readonly leastBlockMs: number, readonly mostAheadMs: number = MOST_AHEAD_MS) {}
 
   /** Records a block that the scan has read. */
   record(place: Place): void {
@@ -131,9 +159,10 @@ export class NewestPlace {
 
   /**
    * @param node named when it is not believed
-   * @throws {ChainUnavailable} `malformed` when no chain can have grown so much
+   * @throws {ChainUnavailable} `malformed` when no chain can have grown so much, or its time has not come
    */
   require(block: BlockRef, node: string): void {
+    requireTime(block, this.mostAheadMs, node);
     const read = this.#read;
     if (read === null) return;
     const expected = Math.max(0, block.time - read.time) / this.leastBlockMs;

@@ -6,6 +6,7 @@
 
 import { toTokenUnits } from "../../ledger/money/amount.ts";
 import type { Family } from "../family.ts";
+import { MOST_AHEAD_MS } from "../nodes/believed_nodes.ts";
 import { addressOfPublicKey, tronAddress } from "./address.ts";
 import { CLOCK_TOLERANCE_MS, DEVELOPMENT_LIFETIME_MS, LIFETIME_MS } from "./terms.ts";
 import { TRX_DECIMALS } from "./token_contracts.ts";
@@ -23,13 +24,16 @@ export const TRON: Family = {
   name: "tron",
   address: tronAddress,
   encodeAddress: addressOfPublicKey,
-  async open({ apiKey, dailyCalls, callsPerSecond, isDevelopment, making, ...options }) {
+  async open(
+    { apiKey, dailyCalls, callsPerSecond, isDevelopment, isRehearsal = false, making, ...options },
+  ) {
     const { createTronChain } = await import("./tron_chain.ts");
     return createTronChain({
       ...options,
       ...(apiKey === undefined ? {} : { apiKey }),
       ...(dailyCalls === undefined ? {} : { dailyCalls }),
       ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
+      ...(isDevelopment || isRehearsal ? {} : { mostAheadMs: MOST_AHEAD_MS }),
       ...(making === undefined ? {} : {
         lifetimeMs: isDevelopment ? DEVELOPMENT_LIFETIME_MS : LIFETIME_MS,
         highestFeeLimitSun: sunOf(making.feeCap),

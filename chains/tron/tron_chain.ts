@@ -71,6 +71,8 @@ export interface TronChainOptions {
   readonly checksIdentity?: boolean;
   /** Time between two blocks at least, milliseconds; default 1, as a development chain may have it. */
   readonly leastBlockMs?: number;
+  /** By which a block may be ahead of the clock, milliseconds; default without a bound, as a development chain leaps. */
+  readonly mostAheadMs?: number;
   /** The most one transaction may burn, in sun; default 150 TRX. */
   readonly highestFeeLimitSun?: number;
 }
@@ -238,7 +240,7 @@ export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promi
  * @throws {RangeError} when an address is malformed
  */
 export function createTronChain(options: TronChainOptions): TronChain {
-  const { network, hotWallet, deposits } = options;
+  const { network, hotWallet, deposits, mostAheadMs = Infinity } = options;
   const entries = contractEntries(options.contracts);
   const pool = poolOf(options);
   const parts: Parts = {
@@ -254,10 +256,11 @@ export function createTronChain(options: TronChainOptions): TronChain {
       const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
       return [hex.slice(2), { currency, unit }];
     })),
+    mostAheadMs,
     ignored: { zeroValue: 0, otherContract: 0 },
   };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
-  const place = new NewestPlace(options.leastBlockMs ?? 1);
+  const place = new NewestPlace(options.leastBlockMs ?? 1, mostAheadMs);
   return {
     network,
     hotWallet,
@@ -268,6 +271,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
       life: { kind: "expires", ticks: lifetimeMs, ms: lifetimeMs },
       sweepsAtOnce: 1,
       blockMs: options.blockMs ?? PROFILES[network].pace.blockMs,
+      mostAheadMs,
     },
     ignored: context.ignored,
     address: tronAddress,

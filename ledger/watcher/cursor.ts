@@ -53,9 +53,12 @@ export async function readCursor(
  * @param from the cursor as it was read before the blocks were, or `null` where there must be none yet
  * @param covered how many heights the blocks between the two cover, those included that the chain
  *   passed by; it must be all of them
+ * @param mostAheadMs by which the block may be ahead of the database's clock; absent: nothing bounds it
  * @returns true if it moved; false: another node was faster, or the database has another history,
  *   whose lost addresses have to be watched first
  * @throws {PostgresError} `check_violation` when blocks are missing
+ * @throws {RangeError} for a block whose time has not come, or is none: all that waits for blocks of some time would
+ *   be taken for over
  */
 export async function moveCursor(
   sql: Sql,
@@ -64,14 +67,21 @@ export async function moveCursor(
   from: Pick<Cursor, "height" | "hash" | "history"> | null,
   to: ReadBlock,
   covered = 0,
+  mostAheadMs = Infinity,
 ): Promise<boolean> {
+  requireTimes(network, to);
   const time = new Date(to.time);
   const previous = new Date(to.previousTime);
+  /** Null where nothing bounds it. */
+  const latest = Number.isFinite(mostAheadMs) ? mostAheadMs : null;
+  const hasCome = sql`(${latest}::float8 IS NULL
+    OR ${time}::timestamptz <= clock_timestamp() + ${latest}::float8 * interval '1 ms')`;
   const rows = from === null
     ? await sql`
       INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick, began_height)
-      VALUES (${network}, ${view}, ${to.height}, ${to.hash}, ${time}, ${previous}, ${to.tick}, ${to.previousTick},
-        ${to.height})
+      SELECT ${network}, ${view}, ${to.height}, ${to.hash}, ${time}, ${previous}, ${to.tick}, ${to.previousTick},
+        ${to.height}
+      WHERE ${hasCome}
       ON CONFLICT DO NOTHING RETURNING 1`
     : await sql`
       WITH moved AS (
@@ -79,10 +89,29 @@ export async function moveCursor(
           tick = ${to.tick}, previous_tick = ${to.previousTick}
         WHERE network = ${network} AND view = ${view} AND height = ${from.height} AND hash = ${from.hash}
           AND (SELECT name FROM hub.scan_basis) = ${from.history} AND (SELECT hub.may_pass_blocks(${network}))
+          AND ${hasCome}
         RETURNING network
       )
       SELECT hub.mark_scanned(network, ${from.height + 1}, ${to.height}, ${covered}) FROM moved`;
-  return rows.length > 0;
+  if (rows.length > 0) return true;
+  const [has] = await sql<{ come: boolean }[]>`SELECT ${hasCome} AS come`;
+  if (has?.come === false) throw notCome(network, to);
+  return false;
+}
+
+/** The last millisecond that a date can have. */
+const LAST_TIME = 8_640_000_000_000_000;
+
+/** @throws {RangeError} for what is no time */
+function requireTimes(network: Network, to: ReadBlock): void {
+  const times = [to.time, to.previousTime];
+  if (!times.every((time) => time >= 0 && time <= LAST_TIME)) throw notCome(network, to);
+}
+
+function notCome(network: Network, { height, time }: ReadBlock): RangeError {
+  return new RangeError(
+    `Cannot move the cursor of ${network} as the time of block ${height} has not come: ${time}`,
+  );
 }
 
 /** Stores the newest head block that was seen, from which the view goes on after a start. */

@@ -42,6 +42,7 @@ export function makeSource(parts: SourceParts): EvmSource {
       tokens,
       hotWallet,
       believed: new Set(parts.receiptTypes),
+      mostAheadMs: place.mostAheadMs,
       ignored: { zeroValue: 0, otherContract: 0 },
     },
   };

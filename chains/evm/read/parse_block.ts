@@ -64,6 +64,8 @@ export interface ParseContext {
    * then leave out or add what it likes, below the amount that a second node has to prove. Without it the root alone decides.
    */
   readonly believed?: ReadonlySet<number>;
+  /** A block may be so much ahead of the clock, milliseconds; default that of a chain whose time never leaps. */
+  readonly mostAheadMs?: number;
   /** Running totals, added to. */
   readonly ignored: IgnoredTransfers;
 }

@@ -15,7 +15,7 @@ import { type HeadAnswer, headOrNothingSchema } from "./answers.ts";
 import type { LongRead } from "./long_reads.ts";
 import { isEmpty, parseBlock, parseLongBlock } from "./parse_block.ts";
 import type { ReadReceipt } from "./receipt_logs.ts";
-import { type EvmSource, headCall, requireHeight, rpc } from "./source.ts";
+import { type EvmSource, headCall, requireBlock, rpc } from "./source.ts";
 
 const BLOCK_RECEIPTS = "eth_getBlockReceipts";
 
@@ -65,7 +65,7 @@ async function headsOf(
   for (const [i, answer] of answers.entries()) {
     if (answer instanceof ChainUnavailable) throw answer;
     if (answer === null) break;
-    requireHeight(answer, from + i, node);
+    requireBlock(answer, from + i, source.context, node);
     heads.push(answer);
   }
   if (named !== null && heads.length === length) heads.push(named);
@@ -85,7 +85,7 @@ export async function readOne(
   }
   const head = await rpc.ask(node, headCall(height), headOrNothingSchema, signal);
   if (head === null) return { kind: "missing", height };
-  requireHeight(head, height, node);
+  requireBlock(head, height, source.context, node);
   return await completeBlock(node, head, finality, source, signal);
 }
 

@@ -20,7 +20,7 @@ import { eventAddress } from "../address.ts";
 import { signedBy } from "../signed_by.ts";
 import { bytesSchema, hashSchema, headOrNothingSchema, wholeSchema } from "./answers.ts";
 import { completeBlock } from "./read_range.ts";
-import { type EvmSource, headCall, requireHeight, rpc } from "./source.ts";
+import { type EvmSource, headCall, requireBlock, rpc } from "./source.ts";
 import { bytesOfFields } from "./transaction_bytes.ts";
 
 /** 64 hexadecimal digits, with the prefix or, as some tools write them, without. */
@@ -99,7 +99,7 @@ async function readFromOne(
   }
   const head = await rpc.ask(node, headCall(height), headOrNothingSchema, signal);
   if (head === null) return incomplete("the node does not have its block");
-  requireHeight(head, height, node);
+  requireBlock(head, height, source.context, node);
   const answer = await completeBlock(node, head, finality, source, signal);
   if (answer.kind !== "block") {
     return incomplete(answer.kind === "incomplete" ? answer.reason : "its block is not there");

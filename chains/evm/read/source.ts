@@ -5,6 +5,7 @@
  */
 
 import { type BlockRef, ChainUnavailable } from "../../chain.ts";
+import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { JsonRpc, type RpcCall } from "../../nodes/json_rpc.ts";
 import { CallFailed, WrongChainNode } from "../../nodes/node_failures.ts";
@@ -12,7 +13,7 @@ import type { NodePool } from "../../nodes/node_pool.ts";
 import { type HeadAnswer, headOrNothingSchema, wholeSchema } from "./answers.ts";
 import type { LongReads } from "./long_reads.ts";
 import type { NamedBlocks } from "./named_blocks.ts";
-import type { ParseContext } from "./parse_block.ts";
+import { blockRefOf, type ParseContext } from "./parse_block.ts";
 import { EVM_DIALECT } from "./rpc_errors.ts";
 
 /** Asks nodes in Ethereum's dialect. */
@@ -127,9 +128,15 @@ export async function requireChainId(
   );
 }
 
-/** @throws {ChainUnavailable} when a node answered with another block than it was asked for */
-export function requireHeight({ number }: HeadAnswer, height: number, node: ChainNode): void {
-  if (number === height) return;
+/** @throws {ChainUnavailable} when a node answered with another block than it was asked for, or its time has not come */
+export function requireBlock(
+  head: HeadAnswer,
+  height: number,
+  { mostAheadMs = MOST_AHEAD_MS }: ParseContext,
+  node: ChainNode,
+): void {
+  const { number } = head;
+  if (number === height) return requireTime(blockRefOf(head), mostAheadMs, node.label);
   throw new ChainUnavailable(
     "malformed",
     `Cannot read block ${height} as the node answered block ${number}: ${node.label}`,

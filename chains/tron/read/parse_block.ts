@@ -63,6 +63,8 @@ export interface Token {
 export interface ParseContext {
   /** Tokens by contract, 40 lower-case hex digits as logs carry it. */
   readonly tokens: ReadonlyMap<string, Token>;
+  /** A block may be so much ahead of the clock, milliseconds; default that of a chain whose time never leaps. */
+  readonly mostAheadMs?: number;
   /** Running totals, added to. */
   readonly ignored: IgnoredTransfers;
 }

@@ -13,6 +13,7 @@ import {
   receiptsShape,
 } from "./answers.ts";
 import { type BlockRange, type Reading, readInSteps } from "../../nodes/block_range.ts";
+import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { readFrom } from "./read_from.ts";
 import { parseBlock, type ParseContext } from "./parse_block.ts";
@@ -29,7 +30,7 @@ export async function readRange(
   signal: AbortSignal,
 ): Promise<Reading> {
   return await readInSteps(range, {
-    heads: (wanted) => headsOf(node, wanted, signal),
+    heads: (wanted) => headsOf(node, wanted, context, signal),
     complete: (answer) => completeBlock(node, answer, range.finality, context, signal),
     one: (height) => readOne(node, height, range.finality, context, signal),
   });
@@ -82,14 +83,19 @@ export async function readOne(
   const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
   const answer = await readFrom(node, request, blockOrNothingSchema, signal);
   if (answer === null) return { kind: "missing", height };
-  requireHeight(answer, height, node);
+  requireBlock(answer, height, context, node);
   return await completeBlock(node, answer, finality, context, signal);
 }
 
-/** @throws {ChainUnavailable} when the node answered with another block than it was asked for */
-function requireHeight(answer: FullBlockAnswer, height: number, node: ChainNode): void {
-  const { number } = answer.block_header.raw_data;
-  if (number === height) return;
+/** @throws {ChainUnavailable} when the node answered with another block than it was asked for, or its time has not come */
+function requireBlock(
+  answer: FullBlockAnswer,
+  height: number,
+  { mostAheadMs = MOST_AHEAD_MS }: ParseContext,
+  node: ChainNode,
+): void {
+  const { number, timestamp: time } = answer.block_header.raw_data;
+  if (number === height) return requireTime({ height, time }, mostAheadMs, node.label);
   throw new ChainUnavailable(
     "malformed",
     `Cannot read block ${height} as the node answered block ${number}: ${node.label}`,
@@ -100,6 +106,7 @@ function requireHeight(answer: FullBlockAnswer, height: number, node: ChainNode)
 async function headsOf(
   node: ChainNode,
   { from, to, finality }: BlockRange,
+  context: ParseContext,
   signal: AbortSignal,
 ): Promise<readonly FullBlockAnswer[]> {
   const request = {
@@ -110,6 +117,6 @@ async function headsOf(
   const sorted = found.toSorted((a, b) =>
     a.block_header.raw_data.number - b.block_header.raw_data.number
   );
-  sorted.forEach((answer, i) => requireHeight(answer, from + i, node));
+  sorted.forEach((answer, i) => requireBlock(answer, from + i, context, node));
   return sorted;
 }

@@ -10,6 +10,7 @@ import {
   type Finality,
   type TransactionLookup,
 } from "../../chain.ts";
+import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readFrom } from "./read_from.ts";
@@ -84,5 +85,7 @@ async function readFromOne(
     signal,
   );
   if (receipt === null) return { kind: "incomplete", txid, reason: "it has no receipt yet" };
-  return { kind: "found", transaction: parseTransaction(transaction, receipt, context) };
+  const found = parseTransaction(transaction, receipt, context);
+  requireTime(found, context.mostAheadMs ?? MOST_AHEAD_MS, node.label);
+  return { kind: "found", transaction: found };
 }
