@@ -164,6 +164,8 @@ export function stepByMemory(
   const { facts } = state;
   // what was begun is examined in full
   if (facts.delegated > 0n || facts.coin > 0n || facts.failures > 0) return null;
+  // what was read are the newest ones: below as much dust there may be more than it comes to
+  if (facts.open.length >= MOST_ITEMS) return null;
   const { items, sum } = listed(facts);
   return unlessItPays(state, { balance: sum, items, coinRate }, leastCost);
 }

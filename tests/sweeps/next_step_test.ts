@@ -363,6 +363,13 @@ Deno.test("an address that surely does not pay asks no node", () => {
   );
 });
 
+Deno.test("an address with more transfers than are read is looked at in full, as dust may be all that is new", () => {
+  const dust = (count: number) => Array.from({ length: count }, () => item("0.000001"));
+  const step = (count: number) =>
+    told(stepByMemory(look({ open: dust(count) }), amount("5"), "0.3"));
+  assertEquals([step(499), step(500)], ["below_economics", "ask the chain"]);
+});
+
 Deno.test("an address whose transfers the hot wallet pays for is given nothing, and swept where it pays", () => {
   const sponsored = (balance: string, cost: string, more: Partial<AddressState> = {}) => {
     const open = [item(balance)];
