@@ -5,6 +5,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
+import { isAskedByRequest } from "../call_lane.ts";
 import { ChainUnavailable } from "../chain.ts";
 import type { NodeState } from "../node_state.ts";
 import type { ChainIdentity } from "./believed_nodes.ts";
@@ -170,6 +171,11 @@ export class NodeHealth {
 
   /** True while it says nothing of the node yet. */
   #isOfOneCall(error: ChainUnavailable): boolean {
+    // what anybody may ask about can be such that no node answers it well, again and again
+    if (isAskedByRequest() && (error instanceof CallFailed || error.category === "malformed")) {
+      logEvent("node.call_failed", { node: this.#node.label, reason: error.message });
+      return true;
+    }
     if (error instanceof OverlongAnswer) return false;
     if (error instanceof CallFailed) {
       if (!error.isRefusal) this.#troubled.add(error.call);

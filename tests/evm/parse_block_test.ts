@@ -11,6 +11,7 @@ import {
   type BlockFixture,
   composeBlock,
   FAKE,
+  hashOf,
   HOT,
   type LogSpec,
   plainReceipt,
@@ -162,6 +163,26 @@ Deno.test("a block's place, its transactions, their fees and the hand of the hot
     ]),
     [[false, "REVERTED", "0.0001", true], [true, null, "0.000082002", undefined]],
   );
+});
+
+Deno.test("a block from before Byzantium is whole, and nothing is credited from it: it does not say what failed", () => {
+  const root = hashOf("state");
+  const block = composeBlock(5, [{ type: 0, root, logs: [transferLog(A, B, 5_000_000n)] }]);
+  const answer = parse(block);
+  if (answer === "malformed" || answer.kind !== "block") throw new Error(JSON.stringify(answer));
+  assertEquals(answer.block.transfers, []);
+  assertEquals(
+    answer.block.transactions.map(({ success, failure }) => [success, failure]),
+    [[false, "UNTOLD_BEFORE_BYZANTIUM"]],
+  );
+  const kind = () => {
+    const found = parse(block);
+    return found === "malformed" ? found : found.kind;
+  };
+  block.receipts[0].root = hashOf("another state");
+  assertEquals(kind(), "incomplete", "the state is under the root of the receipts");
+  delete block.receipts[0].root;
+  assertEquals(kind(), "incomplete", "it has neither a state nor a status");
 });
 
 Deno.test("a transaction that pays far more than others for its place stops no block", () => {

@@ -66,7 +66,10 @@ const receiptSchema = z.object({
   from: z.string().regex(ADDRESS),
   /** Absent at nodes from before EIP-2718. */
   type: wholeSchema.default(0),
-  status: wholeSchema.refine((value) => value <= 1, "neither 0 nor 1"),
+  /** Null in blocks before Byzantium (EIP-658): whether they failed is not said. */
+  status: wholeSchema.refine((value) => value <= 1, "neither 0 nor 1").nullable().default(null),
+  /** State after a transaction before Byzantium, in the place of its status; absent since. */
+  root: hashSchema.optional().catch(undefined),
   cumulativeGasUsed: wholeSchema,
   gasUsed: wholeSchema,
   /** Wei for a unit of gas. */

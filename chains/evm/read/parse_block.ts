@@ -91,6 +91,9 @@ function missingOf(head: HeadAnswer, receipts: readonly ReadReceipt[]): string |
     if (receipt.transactionHash !== transactions[i]) {
       return `a receipt is not of transaction ${transactions[i]}: ${receipt.transactionHash}`;
     }
+    if (receipt.status === null && receipt.root === undefined) {
+      return `a receipt says neither how it ended nor its state: ${receipt.transactionHash}`;
+    }
     gas += receipt.gasUsed;
     if (receipt.cumulativeGasUsed !== gas) return `gas is missing before ${transactions[i]}`;
     // no root has the price; any that can be paid is believed, as some pay for their place far beyond what others do
@@ -179,6 +182,12 @@ function provenBlock(
   return { kind: "block", block: { ...ref, transactions, transfers } };
 }
 
+/** The word for a failure; a receipt does not say why. Before Byzantium it does not even say that. */
+function failureOf({ status }: ReadReceipt): string | null {
+  if (status === null) return "UNTOLD_BEFORE_BYZANTIUM";
+  return status === 1 ? null : "REVERTED";
+}
+
 function includedOf(
   receipt: ReadReceipt,
   base: bigint,
@@ -188,8 +197,7 @@ function includedOf(
   return {
     txid: receipt.transactionHash,
     success,
-    // a receipt does not say why
-    failure: success ? null : "REVERTED",
+    failure: failureOf(receipt),
     fee: fromTokenUnits(BigInt(receipt.gasUsed) * receipt.effectiveGasPrice, COIN_DECIMALS),
     charged: { units: receipt.gasUsed, base },
     ...(receipt.from.toLowerCase() === hotWallet ? { byHotWallet: true } : {}),

@@ -24,13 +24,16 @@ const writer = new RlpWriter();
  * A receipt as the trie has it: EIP-2718's type before the list, none for a legacy transaction. One of an unknown type is
  * written like the others, as all types since EIP-2930 are: where it has another layout its block's root is another one.
  */
-function encode({ type, status, cumulativeGasUsed, logsBloom, logs }: ReadReceipt): Uint8Array {
+function encode(
+  { type, status, root, cumulativeGasUsed, logsBloom, logs }: ReadReceipt,
+): Uint8Array {
   writer.reset();
   writer.rawBytes(logs.encoded);
   writer.list(0);
   writer.hex(logsBloom);
   writer.number(cumulativeGasUsed);
-  writer.number(status);
+  if (status === null) writer.hex(root ?? "0x");
+  else writer.number(status);
   writer.list(0);
   if (type > 0) writer.raw(Math.min(type, LARGEST_TYPE));
   return writer.bytes();

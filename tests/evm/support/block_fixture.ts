@@ -55,6 +55,8 @@ export interface TransactionSpec {
   readonly txid?: string;
   readonly type?: number;
   readonly status?: 0 | 1;
+  /** State after it, in the place of its status, as in a block before Byzantium. */
+  readonly root?: string;
   readonly from?: string;
   readonly gasUsed?: number;
   readonly logs?: readonly LogSpec[];
@@ -102,7 +104,7 @@ export function composeBlock(
       to: USDT,
       contractAddress: null,
       type: quantity(type),
-      status: quantity(status),
+      ...(spec.root === undefined ? { status: quantity(status) } : { root: spec.root }),
       cumulativeGasUsed: quantity(gas),
       gasUsed: quantity(gasUsed),
       effectiveGasPrice: quantity(PRICE),
@@ -133,7 +135,7 @@ export function composeBlock(
 // deno-lint-ignore no-explicit-any -- JSON
 export function plainReceipt(receipt: any): Hex {
   const list = toRlp([
-    receipt.status === "0x1" ? "0x01" : "0x",
+    receipt.root ?? (receipt.status === "0x1" ? "0x01" : "0x"),
     rlpNumber(Number(receipt.cumulativeGasUsed)),
     receipt.logsBloom,
     receipt.logs.map((log: LogSpec) => [log.address, [...log.topics], log.data]),
