@@ -40,8 +40,8 @@ export interface Capabilities {
   readonly blockMs: number;
   /**
    * Newest blocks that are kept until they are solid, so that they are not read a second time. Only where
-   * a block of the head view is read as whole as a solid one, with receipts that are bound to its hash;
-   * absent: solid blocks are read anew.
+   * a block of the head view is read as whole as a solid one, with receipts that are bound to its hash (see
+   * {@linkcode Block.isUnbound}); absent: solid blocks are read anew.
    */
   readonly keptHeadBlocks?: number;
   /** By which a block that was read may be ahead of the clock, milliseconds; absent: nothing bounds it. */
@@ -91,6 +91,11 @@ export interface IncludedTransaction {
 export interface Block extends BlockRef {
   readonly transactions: readonly IncludedTransaction[];
   readonly transfers: readonly Transfer[];
+  /**
+   * Set where its hash does not stand for its receipts, as its header has fields that are not known here: another node
+   * that names the hash may have others. It is believed as what its own node says, and never as what another one has.
+   */
+  readonly isUnbound?: true;
 }
 
 /** Answer to a request for one block. */

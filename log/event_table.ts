@@ -408,6 +408,11 @@ export const EVENTS = {
   ],
   "chain.continued": ["warning", "{network} is read on, at block {height}"],
   "chain.block_waits": ["info", "{network} {view} block {height} is not readable yet ({reason})"],
+  "chain.blocks_unbound": [
+    "warning",
+    "{network}: the hash of block {height} is not that of the fields that are known here, so that blocks are read a second " +
+    "time when they are final",
+  ],
   "chain.block_unreadable": [
     "error",
     "{network} {view} block {height} cannot be read ({reason}), after {tries} tries",

@@ -19,6 +19,7 @@ export const LASTING: Readonly<Partial<Record<EventName, readonly string[]>>> = 
   "callback.work_failed": ["what"],
   "chain.block_unreadable": ["network", "view", "height"],
   "chain.block_waits": ["network", "view", "height"],
+  "chain.blocks_unbound": ["network"],
   "chain.unreached": ["network"],
   "clock.unread": [],
   "database.silent": [],

@@ -219,7 +219,12 @@ async function see(
 ): Promise<void> {
   if (blocks.length === 0) return;
   const merchants = await recordBlocks(sql, chain, blocks, "head");
-  memory.kept.keep(blocks);
+  if (memory.kept.keep(blocks) > 0) {
+    logEvent("chain.blocks_unbound", {
+      network: chain.network,
+      height: blocks.at(-1)?.height ?? 0,
+    });
+  }
   if (merchants.size > 0) wakeMerchants(merchants);
   for (const { height } of blocks) await memory.unreadable.wasRead(sql, "head", height);
 }

@@ -18,17 +18,24 @@ export class KeptBlocks {
     this.#most = most;
   }
 
-  /** Keeps blocks. Those of a branch that was left stay until newer ones take their place, and link to nothing. */
-  keep(blocks: readonly Block[]): void {
-    if (this.#most === 0) return;
-    for (const block of blocks) {
+  /**
+   * Keeps blocks. Those of a branch that was left stay until newer ones take their place, and link to nothing. One whose
+   * hash does not stand for its receipts is not kept: the node that names it as solid may have others.
+   *
+   * @returns how many were not kept for that
+   */
+  keep(blocks: readonly Block[]): number {
+    if (this.#most === 0) return 0;
+    const bound = blocks.filter(({ isUnbound }) => isUnbound !== true);
+    for (const block of bound) {
       this.#byHash.delete(block.hash);
       this.#byHash.set(block.hash, block);
     }
     for (const hash of this.#byHash.keys()) {
-      if (this.#byHash.size <= this.#most) return;
+      if (this.#byHash.size <= this.#most) break;
       this.#byHash.delete(hash);
     }
+    return blocks.length - bound.length;
   }
 
   /** Forgets what the scan has passed. */

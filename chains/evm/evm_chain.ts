@@ -232,7 +232,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       contracts,
       life: { kind: "nonce", lane },
       sweepsAtOnce: parts.sweepsAtOnce,
-      // a block's receipts are bound to its hash, so that one of the head view is the solid one of its hash
+      // receipts that are bound to a block's hash are the solid ones of that hash, whichever node gave them
       ...(pace.headMs === null
         ? {}
         : { keptHeadBlocks: 2 * Math.ceil(pace.finalityMs / pace.blockMs) }),

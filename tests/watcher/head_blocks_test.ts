@@ -97,6 +97,24 @@ test("blocks that the head view has read are not read again when they are solid,
   assertEquals(await readScannedRanges(sql, "TRX"), [{ first: 11, last: 20 }]);
 });
 
+test("a block whose hash does not stand for its receipts is read again when it is solid, from who calls it so", async () => {
+  await using database = await testDatabase();
+  const chain = await counted(database.sql, 100);
+  chain.head = blocksOf().map((block) =>
+    block.height < 17 ? block : { ...block, isUnbound: true as const }
+  );
+  chain.headAt = 20;
+  await chain.see();
+  chain.asked.length = 0;
+  chain.solidAt = 14;
+  await chain.scan();
+  assertEquals([await chain.cursor(), chain.asked], [14, []]);
+  chain.solidAt = 20;
+  await chain.scan();
+  assertEquals(await chain.cursor(), 20);
+  assertEquals(chain.asked, [17, 18, 19, 20].map((height) => `solid ${height}`));
+});
+
 test("where only the parent of the newest solid block is kept, no more than that block is read", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -7,6 +7,7 @@
  */
 
 import { z } from "zod";
+import { hasOwnHash } from "./header_hash.ts";
 
 /** Shape that an answer must have; a zod schema is one. */
 type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
@@ -26,8 +27,7 @@ export const quantitySchema = z.string().regex(QUANTITY).transform((text) => Big
 /** Bytes as hexadecimal. */
 export const bytesSchema = z.string().regex(/^0x([0-9a-f]{2})*$/i).max(1_000_000);
 
-/** A block without its transactions' contents. */
-export const headSchema = z.object({
+const headFields = z.object({
   number: wholeSchema,
   hash: hashSchema,
   parentHash: hashSchema,
@@ -39,7 +39,14 @@ export const headSchema = z.object({
   receiptsRoot: hashSchema,
   /** Their ids, in order. */
   transactions: z.array(hashSchema),
+  /** True where its hash is that of its fields: then they are the same at every node that names the hash. */
+  isBound: z.boolean(),
 });
+/** A block without its transactions' contents. */
+export const headSchema = z.preprocess(
+  (json) => isObject(json) ? { ...json, isBound: hasOwnHash(json) } : json,
+  headFields,
+);
 /** See {@linkcode headSchema}. */
 export type HeadAnswer = z.infer<typeof headSchema>;
 

@@ -179,7 +179,14 @@ function provenBlock(
     transactions.push(includedOf(receipt, head.baseFeePerGas, context));
     if (receipt.status === 1) collectTransfers(transfers, receipt, ref.time, context);
   }
-  return { kind: "block", block: { ...ref, transactions, transfers } };
+  const isBound = head.isBound && !areBelieved;
+  const block = {
+    ...ref,
+    transactions,
+    transfers,
+    ...(isBound ? {} : { isUnbound: true as const }),
+  };
+  return { kind: "block", block };
 }
 
 /** The word for a failure; a receipt does not say why. Before Byzantium it does not even say that. */

@@ -17,7 +17,17 @@ import { amountOf, ZERO } from "../../../ledger/money/amount.ts";
 import { tokenDecimals } from "../../../ledger/money/pair.ts";
 import { movedClock } from "../../support/moved_clock.ts";
 import { addWallet } from "../../support/wallet_row.ts";
-import { addressOf, composeBlock, HOT, transferLog, USDT, word } from "./block_fixture.ts";
+import {
+  addressOf,
+  type BlockFixture,
+  composeBlock,
+  hashOf,
+  HOT,
+  transferLog,
+  USDT,
+  word,
+} from "./block_fixture.ts";
+import { withOwnHash } from "./header_fixture.ts";
 import { startScriptedRpc } from "./scripted_rpc.ts";
 
 type EvmNetwork = "ETH" | "BNB";
@@ -172,12 +182,20 @@ function startNode(network: EvmNetwork): IdleNode {
     const height = newest() - Math.ceil(finalityMs / blockMs);
     return network === "ETH" ? height - height % EPOCH_BLOCKS : height;
   };
-  const blockOf = (height: number) => {
-    if (height < 0 || height > newest()) return null;
+  const blocks: BlockFixture[] = [];
+  const nextBlock = () => {
+    const height = blocks.length;
     const logs = [transferLog(addressOf(3), addressOf(4), 1_000_000n)];
-    const { head, receipts } = composeBlock(height, [{ logs }]);
+    const parentHash = blocks[height - 1]?.head.hash ?? hashOf("none");
+    const { head, receipts } = composeBlock(height, [{ logs }], { parentHash });
     const seconds = Math.floor((began + height * blockMs) / 1_000);
-    return { head: { ...head, timestamp: `0x${seconds.toString(16)}` }, receipts };
+    // its hash is that of its header, as blocks of the head view are kept only then
+    return withOwnHash({ head: { ...head, timestamp: `0x${seconds.toString(16)}` }, receipts });
+  };
+  const blockOf = (height: number) => {
+    if (height > newest()) return null;
+    while (blocks.length <= height) blocks.push(nextBlock());
+    return blocks[height] ?? null;
   };
   const named = (place: unknown) =>
     place === "latest" ? newest() : place === "finalized" ? finalised() : Number(place);
