@@ -530,7 +530,7 @@ export type Earnings = {
 };
 
 /** The error in one word, for programs: it stays the same when a text changes */
-export type ErrorCode = "merchant_not_active" | "idempotency_conflict" | "deposits_not_supported_on_network" | "deposits_not_supported" | "withdrawals_not_supported" | "amount_not_positive" | "amount_not_exact" | "below_minimum" | "destination_invalid" | "destination_is_ours" | "destination_not_registered" | "destination_not_whitelisted" | "duplicate_reference" | "no_balance" | "insufficient_balance" | "withdrawal_unavailable" | "not_found" | "not_manual" | "transfer_known" | "balance_too_large" | "wrong_state" | "same_administrator" | "already_sent" | "payment_used" | "transfer_of_another" | "deposit_address_exists" | "settlement_address_exists" | "event_conflict" | "invalid_request" | "token_required" | "authentication_required" | "unauthorized" | "insufficient_permissions" | "withdrawal_forbidden" | "key_of_another" | "invalid_token" | "method_not_allowed" | "conflict" | "pair_not_served" | "session_expired" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "rate_limit_exceeded" | "internal" | "outcome_unknown" | "payout_initiation_failed" | "settlement_initiation_failed" | "unavailable";
+export type ErrorCode = "merchant_not_active" | "idempotency_conflict" | "deposits_not_supported_on_network" | "deposits_not_supported" | "withdrawals_not_supported" | "amount_not_positive" | "amount_not_exact" | "below_minimum" | "destination_invalid" | "destination_is_ours" | "destination_not_registered" | "destination_not_whitelisted" | "duplicate_reference" | "no_balance" | "insufficient_balance" | "withdrawal_unavailable" | "not_found" | "not_manual" | "transfer_known" | "balance_too_large" | "wrong_state" | "same_administrator" | "already_sent" | "payment_used" | "transfer_of_another" | "deposit_address_exists" | "settlement_address_exists" | "too_many_settlement_addresses" | "event_conflict" | "invalid_request" | "token_required" | "authentication_required" | "unauthorized" | "insufficient_permissions" | "withdrawal_forbidden" | "key_of_another" | "invalid_token" | "method_not_allowed" | "conflict" | "pair_not_served" | "session_expired" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "rate_limit_exceeded" | "internal" | "outcome_unknown" | "payout_initiation_failed" | "settlement_initiation_failed" | "unavailable";
 
 export type ErrorDetail = {
   /** Where; empty for the request as a whole */
@@ -1082,6 +1082,13 @@ export type Timestamp = string;
 export type TokenRequiredError = {
   error: "Token is required";
   code: "token_required";
+};
+
+/** The whitelist has 200 addresses, as many as it may have */
+export type TooManySettlementAddressesError = {
+  error: "Conflict";
+  code: "too_many_settlement_addresses";
+  message: string;
 };
 
 export type Transaction = {

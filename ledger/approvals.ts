@@ -62,7 +62,7 @@ export interface WhitelistFilter {
   readonly merchantId?: string | undefined;
 }
 
-/** One page of all merchants' settlement addresses that are not removed, newest first. */
+/** One page of settlement addresses that are not removed, newest first; of all merchants where none is named. */
 export async function listWhitelist(
   sql: Sql,
   { active, merchantId }: WhitelistFilter,

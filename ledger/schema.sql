@@ -834,6 +834,8 @@ CREATE TABLE book.settlement_address (
 CREATE UNIQUE INDEX settlement_address_once ON book.settlement_address USING btree (merchant_id, network, address) WHERE (removed_at IS NULL);
 CREATE TRIGGER settlement_address_is_activated_by_another BEFORE UPDATE OF active ON book.settlement_address FOR EACH ROW WHEN ((new.active AND (NOT old.active))) EXECUTE FUNCTION book.check_approval();
 CREATE TRIGGER settlement_address_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.settlement_address FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
+CREATE TRIGGER settlement_addresses_are_bounded BEFORE INSERT ON book.settlement_address FOR EACH ROW WHEN ((new.removed_at IS NULL)) EXECUTE FUNCTION book.bound_whitelist();
+CREATE TRIGGER settlement_addresses_stay_bounded BEFORE UPDATE OF removed_at ON book.settlement_address FOR EACH ROW WHEN (((old.removed_at IS NOT NULL) AND (new.removed_at IS NULL))) EXECUTE FUNCTION book.bound_whitelist();
 
 CREATE TABLE book.settlement_threshold (
   currency text COLLATE "C" NOT NULL,
@@ -1522,6 +1524,7 @@ UNION ALL
   WHERE s.status = 'open'::text;
 
 -- book.begin_epoch() RETURNS trigger
+-- book.bound_whitelist() RETURNS trigger
 -- book.check_approval() RETURNS trigger
 -- book.check_confirmed_by_hand() RETURNS trigger
 -- book.check_deposit_by_hand() RETURNS trigger

@@ -1,12 +1,10 @@
 import type { Sql } from "./database/connect.ts";
 import { type Page, type PageRequest, readListPage } from "./lists/list_page.ts";
 import { type ListFilter, ListQuery } from "./lists/list_query.ts";
-import {
-  type SettlementAddressRow,
-  settlementAddressTable,
-  type SettlementRow,
-  settlementTable,
-} from "./payment_rows.ts";
+import { type SettlementRow, settlementTable } from "./payment_rows.ts";
+
+/** Addresses on a merchant's whitelist at most; the database refuses more, too. */
+export const MOST_SETTLEMENT_ADDRESSES = 200;
 
 /** One page of a merchant's settlements, newest first. */
 export async function listSettlements(
@@ -38,19 +36,6 @@ export async function findSettlementOwner(
 ): Promise<SettlementRow | null> {
   const [row] = await sql`SELECT s.* FROM book.settlement s WHERE s.id = ${settlementId}`;
   return row === undefined ? null : settlementTable.decode(row);
-}
-
-/** One page of a merchant's whitelist (a handful of rows), newest first; removed ones are left out. */
-export async function listSettlementAddresses(
-  sql: Sql,
-  merchantId: string,
-  { page, limit }: PageRequest,
-): Promise<Page<SettlementAddressRow>> {
-  const rows = await sql`
-    SELECT a.* FROM book.settlement_address a
-    WHERE a.merchant_id = ${merchantId} AND a.removed_at IS NULL ORDER BY a.id DESC`;
-  const listed = rows.map((row) => settlementAddressTable.decode(row));
-  return { total: listed.length, rows: listed.slice((page - 1) * limit, page * limit) };
 }
 
 /** The merchant of a whitelisted address; null where there is none of that id. */

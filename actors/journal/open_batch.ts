@@ -133,6 +133,8 @@ export function recordNeeds(
     topUps: [],
     settlements: [],
     settlementKeys: [],
+    settlementAddresses: [],
+    destinations: [],
     whitelists: [],
     ingested: [],
     payments: [],
@@ -157,15 +159,20 @@ function add(needs: Mutable<RecordNeeds>, merchantId: string, message: MerchantM
     case "decline-settlement":
       return addWithdrawal(needs, merchantId, message);
     case "create-settlement": {
-      const { idempotencyKey: key } = message;
-      needs.whitelists.push(merchantId);
+      const { idempotencyKey: key, network, destination: address } = message;
+      needs.destinations.push({ merchantId, network, address });
       if (key !== null) needs.settlementKeys.push({ merchantId, key });
       return;
     }
-    case "add-settlement-address":
+    case "add-settlement-address": {
+      const { network, address } = message;
+      needs.destinations.push({ merchantId, network, address });
+      needs.whitelists.push(merchantId);
+      return;
+    }
     case "remove-settlement-address":
     case "activate-settlement-address":
-      needs.whitelists.push(merchantId);
+      needs.settlementAddresses.push({ merchantId, id: message.addressId });
       return;
     case "create-deposit": {
       const { network, txid, depositAddressId: id } = message;

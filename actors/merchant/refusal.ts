@@ -8,6 +8,7 @@
 import { type Amount, parseAmount } from "../../ledger/money/amount.ts";
 import { withdrawalFees } from "../../ledger/money/fees.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
+import { MOST_SETTLEMENT_ADDRESSES } from "../../ledger/settlements.ts";
 
 /** One error: its answer, and what the reference says about it. `api/http/error_table.ts` has more rows. */
 export interface ErrorRow {
@@ -282,6 +283,11 @@ export const REFUSALS = {
     "SettlementAddressExists",
     "The address is on the whitelist already",
     "This address is on the whitelist already.",
+  ),
+  too_many_settlement_addresses: conflict(
+    "TooManySettlementAddresses",
+    `The whitelist has ${MOST_SETTLEMENT_ADDRESSES} addresses, as many as it may have`,
+    `An account has ${MOST_SETTLEMENT_ADDRESSES} settlement addresses at most; remove one that is not needed.`,
   ),
   event_conflict: conflict(
     "EventConflict",

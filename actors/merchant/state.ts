@@ -62,7 +62,10 @@ export class Records {
   readonly identifiers = new Map<string, DepositAddressRow>();
   readonly transactions = new Map<number, TransactionRow>();
   readonly settlements = new Map<string, SettlementRow>();
+  /** The addresses of the whitelist that messages name. */
   readonly whitelist = new Map<string, SettlementAddressRow>();
+  /** Addresses on the whole whitelist; known where one is to be added. */
+  listed = 0;
   readonly ingested = new Map<string, string>();
   /** Transactions of other wallets that paid a withdrawal, of any merchant. */
   readonly payments = new Set<string>();
@@ -81,6 +84,7 @@ export class Records {
     const [settlements, whitelist] = [group(read.settlements), group(read.whitelist)];
     const [holders, ofAnother] = [group(read.holders), group(read.ofAnother)];
     const outgoing = group(read.outgoing);
+    const listed = group(read.listed);
     return (id) => {
       const records = new Records();
       records.put({
@@ -93,6 +97,8 @@ export class Records {
         // of any merchant: an event's id is used once
         ingested: read.ingested,
       });
+      const [whole] = listed(id);
+      if (whole !== undefined) records.listed = whole.count;
       for (const row of holders(id)) records.holders.set(row.referenceId, row.withdrawalId);
       for (const row of ofAnother(id)) records.ofAnother.add(paymentKey(row.network, row.txid));
       for (const row of outgoing(id)) records.outgoing.set(row.id, row.status);
@@ -113,10 +119,7 @@ export class Records {
       this.byId.set(row.id, row);
       this.settlements.set(row.id, row);
     }
-    for (const row of rows.whitelist) {
-      this.byId.set(row.id, row);
-      this.whitelist.set(row.id, row);
-    }
+    for (const row of rows.whitelist) this.#putListed(row);
     for (const { eventId, bodyHash, network, txid } of rows.ingested) {
       this.ingested.set(eventId, bodyHash);
       if (network !== null && txid !== null) this.payments.add(paymentKey(network, txid));
@@ -130,6 +133,14 @@ export class Records {
     if (row.status !== "FAILED" && row.status !== "CANCELLED") {
       this.holders.set(row.referenceId, row.id);
     } else if (this.holders.get(row.referenceId) === row.id) this.holders.delete(row.referenceId);
+  }
+
+  #putListed(row: SettlementAddressRow): void {
+    const before = this.whitelist.get(row.id);
+    if (before?.removedAt === null) this.listed--;
+    if (row.removedAt === null) this.listed++;
+    this.byId.set(row.id, row);
+    this.whitelist.set(row.id, row);
   }
 
   #putDeposit(row: DepositRow): void {

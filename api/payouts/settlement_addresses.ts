@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { listWhitelist } from "../../ledger/approvals.ts";
 import type { SettlementAddressRow } from "../../ledger/payment_rows.ts";
-import { findSettlementAddressOwner, listSettlementAddresses } from "../../ledger/settlements.ts";
+import { findSettlementAddressOwner, MOST_SETTLEMENT_ADDRESSES } from "../../ledger/settlements.ts";
 import { askAsAdmin } from "../http/admin_command.ts";
 import { created, ok } from "../http/answer.ts";
 import { invalidField, notDone, notFound } from "../http/errors.ts";
@@ -40,13 +40,14 @@ const adminView = (row: SettlementAddressRow) => shown(addressOfMerchant, row);
 export const createSettlementAddress = route({
   at: "POST /api/settlement-addresses",
   summary: "Put an address on the whitelist; an administrator activates it",
+  description: `An account has ${MOST_SETTLEMENT_ADDRESSES} of them at most.`,
   access: { scope: "own", anyOf: ["write", "payout"] },
   needsActiveMerchant: true,
   closedTo: ["RESELLER"],
   rateCategory: "withdrawals",
   body: z.object({ address: f.onChainAddress, network: f.network, label: f.nameOf(100) }),
   responses: { 201: { description: "Listed, not active yet", schema: settlementAddress } },
-  errors: ["settlement_address_exists"],
+  errors: ["settlement_address_exists", "too_many_settlement_addresses"],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const chain = context.chains.get(body.network);
     if (chain === undefined) {
@@ -87,7 +88,7 @@ export const getSettlementAddresses = route({
     },
   },
   handler: async ({ merchantId, query }, { sql }) => {
-    const found = await listSettlementAddresses(sql, merchantId, query);
+    const found = await listWhitelist(sql, { merchantId }, query);
     return listed("settlementAddresses", found, query, ownView);
   },
 });

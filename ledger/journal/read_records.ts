@@ -20,6 +20,7 @@ import {
   ingestedTable,
 } from "../rows.ts";
 import type { OutgoingStatus } from "../money/transitions.ts";
+import { MOST_SETTLEMENT_ADDRESSES } from "../settlements.ts";
 
 /** Stands for every log of a transaction in {@linkcode RecordNeeds.transfers}. */
 export const ANY_LOG = -2;
@@ -58,12 +59,26 @@ export interface RecordNeeds {
   readonly settlements: readonly RecordNeed[];
   /** The latest settlement made under a key. */
   readonly settlementKeys: readonly { readonly merchantId: string; readonly key: string }[];
-  /** Merchants whose whole whitelist is needed (a handful of rows each). */
+  /** Addresses of whitelists by their ids. */
+  readonly settlementAddresses: readonly RecordNeed[];
+  /** Addresses that may be on a merchant's whitelist. */
+  readonly destinations: readonly {
+    readonly merchantId: string;
+    readonly network: Network;
+    readonly address: string;
+  }[];
+  /** Merchants whose whitelist is counted. */
   readonly whitelists: readonly string[];
   readonly ingested: readonly string[];
   /** Transactions that may have paid a withdrawal already. */
   readonly payments: readonly { readonly network: Network; readonly txid: string }[];
 }
+
+/**
+ * Addresses of a whitelist that are counted at most. One of an earlier version may have any number: so many
+ * more than a merchant may have that the removals of a whole batch do not seem to make room.
+ */
+const COUNTED = MOST_SETTLEMENT_ADDRESSES + 1_000;
 
 /** Log index of a deposit by hand that names a transaction. */
 const BY_HAND = -1;
@@ -76,6 +91,8 @@ export interface BatchRecords {
   readonly transactions: readonly TransactionRow[];
   readonly settlements: readonly SettlementRow[];
   readonly whitelist: readonly SettlementAddressRow[];
+  /** Addresses on the whitelists to be counted, up to {@linkcode COUNTED}. */
+  readonly listed: readonly { readonly merchantId: string; readonly count: number }[];
   readonly ingested: readonly IngestedRow[];
   /** Living withdrawals that hold a wanted reference. */
   readonly holders: readonly {
@@ -105,11 +122,12 @@ export interface BatchRecords {
  * cannot be returned.
  */
 export async function readRecords(sql: Sql, needs: RecordNeeds): Promise<BatchRecords> {
-  const [withdrawals, holders, deposits, addresses, rare] = await Promise.all([
+  const [withdrawals, holders, deposits, addresses, whitelists, rare] = await Promise.all([
     readWithdrawals(sql, needs),
     readHolders(sql, needs),
     readDeposits(sql, needs),
     readAddresses(sql, needs),
+    readWhitelists(sql, needs),
     readRare(sql, needs),
   ]);
   const found = {
@@ -133,6 +151,7 @@ export async function readRecords(sql: Sql, needs: RecordNeeds): Promise<BatchRe
       ON t.merchant_id = k.merchant_id AND t.seq = k.seq`;
   return {
     ...found,
+    ...whitelists,
     ...rare,
     holders,
     ofAnother,
@@ -260,11 +279,48 @@ async function readAddresses(sql: Sql, needs: RecordNeeds): Promise<readonly Row
   return [...byAddress, ...byIdentifier, ...byId, ...byTopUp];
 }
 
+/**
+ * The addresses of whitelists that messages name, and the sizes of those that get one more. Counted in the
+ * order of the index, which spares others' rows whatever share of the table the planner takes one merchant's for.
+ */
+async function readWhitelists(
+  sql: Sql,
+  { settlementAddresses, destinations, whitelists }: RecordNeeds,
+): Promise<Pick<BatchRecords, "whitelist" | "listed">> {
+  const [ids, owners] = [
+    column(settlementAddresses, "id"),
+    column(settlementAddresses, "merchantId"),
+  ];
+  const byId = ids.length === 0 ? [] : await sql`
+    SELECT a.* FROM book.settlement_address a
+    JOIN unnest(${ids}::text[], ${owners}::text[]) AS k(id, merchant_id)
+      ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id
+    WHERE a.removed_at IS NULL`;
+  const byPlace = destinations.length === 0 ? [] : await sql`
+    SELECT a.* FROM unnest(${column(destinations, "merchantId")}::text[],
+      ${column(destinations, "network")}::text[], ${column(destinations, "address")}::text[])
+      AS k(merchant_id, network, address)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.settlement_address x
+      WHERE x.merchant_id = k.merchant_id AND x.network = k.network AND x.address = k.address
+        AND x.removed_at IS NULL LIMIT 1) a`;
+  const listed = whitelists.length === 0 ? [] : await sql<BatchRecords["listed"]>`
+    SELECT k.merchant_id AS "merchantId", n.count
+    FROM unnest(${[...new Set(whitelists)]}::text[]) AS k(merchant_id)
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS count FROM (
+        SELECT FROM book.settlement_address x
+        WHERE x.merchant_id = k.merchant_id AND x.removed_at IS NULL
+        ORDER BY x.merchant_id, x.network, x.address LIMIT ${COUNTED}::int) counted) n`;
+  const whitelist = [...byId, ...byPlace].map((row) => settlementAddressTable.decode(row));
+  return { whitelist, listed };
+}
+
 async function readRare(
   sql: Sql,
   needs: RecordNeeds,
-): Promise<Pick<BatchRecords, "settlements" | "whitelist" | "ingested">> {
-  const { settlements, settlementKeys, whitelists, ingested, payments } = needs;
+): Promise<Pick<BatchRecords, "settlements" | "ingested">> {
+  const { settlements, settlementKeys, ingested, payments } = needs;
   const byId = settlements.length === 0 ? [] : await sql`
     SELECT s.* FROM book.settlement s
     JOIN unnest(${column(settlements, "id")}::text[], ${column(settlements, "merchantId")}::text[])
@@ -275,9 +331,6 @@ async function readRare(
                 ${column(settlementKeys, "key")}::text[]) AS k(merchant_id, key)
       ON s.merchant_id = k.merchant_id AND s.idempotency_key = k.key
     ORDER BY s.merchant_id, s.idempotency_key, s.seq DESC`;
-  const whitelist = whitelists.length === 0 ? [] : await sql`
-    SELECT * FROM book.settlement_address
-    WHERE merchant_id = ANY (${[...whitelists]}::text[]) AND removed_at IS NULL`;
   const known = ingested.length === 0 ? [] : await sql`
     SELECT * FROM book.ingested WHERE event_id = ANY (${[...ingested]}::text[])`;
   const paid = payments.length === 0 ? [] : await sql`
@@ -286,7 +339,6 @@ async function readRare(
       AS k(network, txid) ON i.network = k.network AND i.txid = k.txid`;
   return {
     settlements: [...byId, ...byKey].map((row) => settlementTable.decode(row)),
-    whitelist: whitelist.map((row) => settlementAddressTable.decode(row)),
     ingested: [...known, ...paid].map((row) => ingestedTable.decode(row)),
   };
 }

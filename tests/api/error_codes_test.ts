@@ -45,6 +45,7 @@ const PUBLISHED: Readonly<Record<string, number>> = {
   same_administrator: 403,
   session_expired: 410,
   settlement_address_exists: 409,
+  too_many_settlement_addresses: 409,
   settlement_initiation_failed: 500,
   token_required: 400,
   transfer_known: 409,

@@ -24,6 +24,10 @@ const OPEN = { whitelist: [listed()] } as const;
 const KEYED = { idempotencyKey: "key", bodyHash: "hash" } as const;
 const FEES = { base: "0.4", markup: "0.06" } as const;
 
+/** So many addresses on the whitelist, none of them the one that messages name. */
+const many = (count: number) =>
+  Array.from({ length: count }, (_, n) => listed({ id: `sad_of_${n}`, address: `T-${n}` }));
+
 export const SETTLEMENTS: readonly Spec[] = [
   {
     it: "asked of a suspended merchant",
@@ -383,6 +387,27 @@ export const SETTLEMENT_ADDRESSES: readonly Spec[] = [
   {
     it: "added on another network",
     given: { whitelist: [listed({ network: "TRX_SHASTA" })] },
+    when: addAddress(),
+    then: [
+      "whitelist sad_new T-dest closed",
+      "answer id sad_new, merchantId mer_1, network TRX, address T-dest, label treasury, active false, createdAt 1767268800000",
+    ],
+  },
+  {
+    it: "added to as many as there may be",
+    given: { whitelist: many(200) },
+    when: addAddress(),
+    then: "refused too_many_settlement_addresses",
+  },
+  {
+    it: "added twice to as many as there may be",
+    given: { whitelist: [...many(199), listed()] },
+    when: addAddress(),
+    then: "refused settlement_address_exists",
+  },
+  {
+    it: "added as the last that there may be, beside others that were removed",
+    given: { whitelist: [...many(199), listed({ removedAt: 1, active: false })] },
     when: addAddress(),
     then: [
       "whitelist sad_new T-dest closed",

@@ -19,6 +19,7 @@ const NO_RECORDS: BatchRecords = {
   transactions: [],
   settlements: [],
   whitelist: [],
+  listed: [],
   ingested: [],
   holders: [],
   ofAnother: [],

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import type { CreateSettlement } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
@@ -9,7 +8,6 @@ import {
   amount,
   booksFaults,
   fund,
-  NO_ESTIMATE,
   openJournal,
   reserveCommand,
   SOMEWHERE,
@@ -17,30 +15,9 @@ import {
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { settlementCommand } from "../support/settlement_command.ts";
 
 const test = testNeeding(DATABASE);
-
-function settlementCommand(fields: Partial<CreateSettlement> = {}): CreateSettlement {
-  return {
-    type: "create-settlement",
-    at: Date.now(),
-    settlementId: newId("stl"),
-    withdrawalId: newId("wd"),
-    transactionId: newId("txn"),
-    outgoingId: newId("out"),
-    chargeIds: [newId("chg"), newId("chg")],
-    currency: "USDT",
-    network: "TRX",
-    amount: amount("10"),
-    destination: SOMEWHERE,
-    fromAddress: null,
-    dynamicFee: NO_ESTIMATE,
-    idempotencyKey: null,
-    bodyHash: null,
-    giveUp: null,
-    ...fields,
-  };
-}
 
 async function whitelist(
   journal: ReturnType<typeof openJournal>,

@@ -1,6 +1,7 @@
 import type { Settings } from "../../../ledger/settings.ts";
 import { CURRENCIES, type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositAddressRow } from "../../../ledger/rows.ts";
+import { MOST_SETTLEMENT_ADDRESSES } from "../../../ledger/settlements.ts";
 import { decided, refused, timeOf, type Verb } from "../decision.ts";
 import type { IssueAddress } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
@@ -63,7 +64,7 @@ function existingAddress(view: MerchantView, message: IssueAddress): DepositAddr
   }
 }
 
-/** Puts an address on the whitelist, not active yet. */
+/** Puts an address on the whitelist, not active yet; a merchant has a bounded number of them. */
 export const addSettlementAddress: Verb<"add-settlement-address"> = (view, message) => {
   const { state, records } = view;
   const { network, address, label } = message;
@@ -72,6 +73,9 @@ export const addSettlementAddress: Verb<"add-settlement-address"> = (view, messa
     row.network === network && row.address === address && row.removedAt === null
   );
   if (listed) return refused({ code: "settlement_address_exists" });
+  if (records.listed >= MOST_SETTLEMENT_ADDRESSES) {
+    return refused({ code: "too_many_settlement_addresses" });
+  }
   const at = timeOf(state, message.at);
   const row = {
     id: message.addressId,
