@@ -237,7 +237,7 @@ export type Charge = {
 export type ChargeType = "ADDRESS_ACTIVATION" | "DIRECT_DEPOSIT" | "DEPOSIT_COMMISSION" | "WITHDRAWAL_COMMISSION" | "NETWORK_FEE" | "REVERSAL";
 
 export type ClaimResult = {
-  /** Your deposits of this transaction */
+  /** Your deposits of this transaction, the first 100 in the order of its logs; lists have them all */
   deposits: Deposit[];
   status: ClaimStatus;
 };

@@ -93,7 +93,10 @@ export async function newestDeposits(
   return found;
 }
 
-/** A merchant's deposits that came in by one transaction, or claim it, in the order of its logs. */
+/** Deposits of one transaction that are read at most: it may pay a merchant any number of times. */
+export const MOST_OF_TRANSACTION = 100;
+
+/** The first 100 of a merchant's deposits that came in by one transaction, or claim it, in the order of its logs. */
 export async function findDepositsOfTransaction(
   sql: Sql,
   merchantId: string,
@@ -103,6 +106,6 @@ export async function findDepositsOfTransaction(
   const rows = await sql`
     SELECT d.* FROM book.deposit d
     WHERE d.merchant_id = ${merchantId} AND d.network = ${network} AND d.txid = ${txid}
-    ORDER BY d.log_index`;
+    ORDER BY d.log_index LIMIT ${MOST_OF_TRANSACTION}::int`;
   return rows.map((row) => depositTable.decode(row));
 }

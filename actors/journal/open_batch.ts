@@ -8,7 +8,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import { verdictId } from "../../ledger/ingested.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
-import { ANY_LOG, type RecordNeeds } from "../../ledger/journal/read_records.ts";
+import type { RecordNeeds } from "../../ledger/journal/read_records.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import { chainEventOf } from "../merchant/chain_events.ts";
 import type { MerchantMessage } from "../merchant/decision.ts";
@@ -127,6 +127,7 @@ export function recordNeeds(
     references: [],
     deposits: [],
     transfers: [],
+    claims: [],
     addressIds: [],
     addresses: [],
     identifiers: [],
@@ -176,7 +177,7 @@ function add(needs: Mutable<RecordNeeds>, merchantId: string, message: MerchantM
       return;
     case "create-deposit": {
       const { network, txid, depositAddressId: id } = message;
-      if (txid !== null) needs.transfers.push({ merchantId, network, txid, logIndex: ANY_LOG });
+      if (txid !== null) needs.claims.push({ merchantId, network, txid });
       if (id !== null) needs.addressIds.push({ merchantId, id });
       return;
     }

@@ -7,7 +7,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import { z } from "zod";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
-import { findDepositsOfTransaction } from "../../ledger/deposits.ts";
+import { findDepositsOfTransaction, MOST_OF_TRANSACTION } from "../../ledger/deposits.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieve, whyStopped } from "../http/checks.ts";
 import { errorAnswer, invalidField, refused, unavailable } from "../http/errors.ts";
@@ -18,7 +18,10 @@ import { route } from "../http/route.ts";
 import { depositSchema, depositView } from "./deposits.ts";
 
 const claimResult = z.object({
-  deposits: z.array(depositSchema).meta({ description: "Your deposits of this transaction" }),
+  deposits: z.array(depositSchema).meta({
+    description: `Your deposits of this transaction, the first ${MOST_OF_TRANSACTION} in the ` +
+      "order of its logs; lists have them all",
+  }),
   status: eg(
     z.enum(["credited", "already_credited", "not_final", "not_found", "not_ours"]).meta({
       id: "ClaimStatus",

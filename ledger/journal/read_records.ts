@@ -22,9 +22,6 @@ import {
 import type { OutgoingStatus } from "../money/transitions.ts";
 import { MOST_SETTLEMENT_ADDRESSES } from "../settlements.ts";
 
-/** Stands for every log of a transaction in {@linkcode RecordNeeds.transfers}. */
-export const ANY_LOG = -2;
-
 /** A record by id. */
 export interface RecordNeed {
   readonly merchantId: string;
@@ -37,12 +34,18 @@ export interface RecordNeeds {
   /** References that new withdrawals want. */
   readonly references: readonly { readonly merchantId: string; readonly referenceId: string }[];
   readonly deposits: readonly RecordNeed[];
-  /** Deposits by their transfer; {@linkcode ANY_LOG}: every one of the transaction. */
+  /** Deposits by their transfer. */
   readonly transfers: readonly {
     readonly merchantId: string;
     readonly network: Network;
     readonly txid: string;
     readonly logIndex: number;
+  }[];
+  /** Transactions of which one deposit is read, whatever their number: that there is one is what counts. */
+  readonly claims: readonly {
+    readonly merchantId: string;
+    readonly network: Network;
+    readonly txid: string;
   }[];
   readonly addressIds: readonly RecordNeed[];
   readonly addresses: readonly {
@@ -199,7 +202,7 @@ async function readHolders(
 
 async function readDeposits(
   sql: Sql,
-  { deposits, transfers }: RecordNeeds,
+  { deposits, transfers, claims }: RecordNeeds,
 ): Promise<readonly Row[]> {
   const byId = deposits.length === 0 ? [] : await sql`
     SELECT d.* FROM book.deposit d
@@ -211,8 +214,17 @@ async function readDeposits(
                 ${column(transfers, "txid")}::text[], ${transfers.map((t) => t.logIndex)}::int[])
       AS k(merchant_id, network, txid, log_index)
       ON d.merchant_id = k.merchant_id AND d.network = k.network AND d.txid = k.txid
-        AND (d.log_index = k.log_index OR k.log_index = ${ANY_LOG})`;
-  return [...byId, ...byTransfer];
+        AND d.log_index = k.log_index`;
+  const byClaim = claims.length === 0 ? [] : await sql`
+    SELECT d.* FROM unnest(${column(claims, "merchantId")}::text[], ${
+    column(claims, "network")
+  }::text[],
+                           ${column(claims, "txid")}::text[]) AS k(merchant_id, network, txid)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.deposit x
+      WHERE x.merchant_id = k.merchant_id AND x.network = k.network AND x.txid = k.txid
+      ORDER BY x.merchant_id, x.network, x.txid, x.log_index LIMIT 1) d`;
+  return [...byId, ...byTransfer, ...byClaim];
 }
 
 async function readAddressesById(

@@ -73,13 +73,15 @@ export async function readTransferStates(
 ): Promise<readonly TransferState[]> {
   const { network, txid } = transaction;
   return await sql<TransferState[]>`
-    SELECT k.log_index AS "logIndex", EXISTS (
-        SELECT FROM book.deposit d
-        WHERE d.merchant_id = ${merchantId} AND d.network = ${network} AND d.txid = ${txid}
-          AND CASE WHEN d.log_index = ${WHOLE_TRANSACTION} THEN d.status IN ('PENDING', 'CONFIRMED')
-                   ELSE d.log_index = k.log_index AND (d.status = 'CONFIRMED' OR d.expires_at IS NULL) END
-      ) AS booked, i.quarantine AS quarantine
+    SELECT k.log_index AS "logIndex", w.claimed OR d.log_index IS NOT NULL AS booked, i.quarantine AS quarantine
     FROM unnest(${[...logIndexes]}::int[]) AS k (log_index)
+    CROSS JOIN (
+      SELECT EXISTS (
+        SELECT FROM book.deposit h
+        WHERE h.merchant_id = ${merchantId} AND h.network = ${network} AND h.txid = ${txid}
+          AND h.log_index = ${WHOLE_TRANSACTION} AND h.status IN ('PENDING', 'CONFIRMED')) AS claimed) w
+    LEFT JOIN book.deposit d ON d.merchant_id = ${merchantId} AND d.network = ${network} AND d.txid = ${txid}
+      AND d.log_index = k.log_index AND (d.status = 'CONFIRMED' OR d.expires_at IS NULL)
     LEFT JOIN book.inbox i ON i.merchant_id = ${merchantId} AND i.network = ${network}
       AND i.txid = ${txid} AND i.log_index = k.log_index AND i.phase = 'solid'
       AND i.consumed_at IS NULL`;

@@ -1,6 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
+import { recordNeeds } from "../../actors/journal/open_batch.ts";
 import type { CreateDeposit, DecideDeposit } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
+import { findDepositsOfTransaction, MOST_OF_TRANSACTION } from "../../ledger/deposits.ts";
+import { createJournalStore } from "../../ledger/journal/store.ts";
+import { readTransferStates } from "../../ledger/watcher/pending_deposits.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import {
@@ -188,5 +192,38 @@ test("a transfer that is seen after a deposit by hand was confirmed for its tran
   );
   const deposits = await sql<{ id: string }[]>`SELECT id FROM book.deposit`;
   assertEquals(deposits.map(({ id }) => id), ["dep_hand"]);
+  await journal.stop(1_000);
+});
+
+test("a transaction that has paid a merchant very often is known by one of its deposits", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  const txid = "d".repeat(64);
+  const often = MOST_OF_TRANSACTION + 50;
+  const paid = Array.from({ length: often }, (_, logIndex) => logIndex);
+  for (const logIndex of paid) {
+    await addTransfer(sql, merchantId, "1", { txid, phase: "solid", logIndex });
+  }
+  journal.wake(merchantId);
+  await until(async () => (await sql`SELECT 1 FROM book.deposit`).length === often);
+
+  const message = manualDeposit({ amount: amount("50"), txid });
+  const needs = recordNeeds([{ merchantId, message }]);
+  const { deposits, transactions } = await createJournalStore(sql).readRecords(needs);
+  assertEquals([deposits.length, transactions.length], [1, 1]);
+  const outcome = await journal.ask(merchantId, message, 60_000);
+  assert(outcome.kind === "refused" && outcome.refusal.code === "transfer_known");
+  assertEquals(outcome.refusal.depositId, deposits[0]?.id);
+
+  const shown = await findDepositsOfTransaction(sql, merchantId, "TRX", txid);
+  assertEquals(shown.map(({ logIndex }) => logIndex), paid.slice(0, MOST_OF_TRANSACTION));
+  const states = await readTransferStates(sql, merchantId, { network: "TRX", txid }, [
+    ...paid,
+    often,
+  ]);
+  const open = states.filter(({ booked }) => !booked).map(({ logIndex }) => logIndex);
+  assertEquals(open, [often]);
   await journal.stop(1_000);
 });
