@@ -11,6 +11,7 @@ import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { createApi, createOps } from "./api/app.ts";
 import { ChangePlaces } from "./api/http/change_places.ts";
+import { ClaimPlaces } from "./api/http/claim_places.ts";
 import type { ApiDeps } from "./api/http/context.ts";
 import { createSessionTokens } from "./api/http/session_token.ts";
 import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
@@ -147,9 +148,11 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     welcome = quickStart(credentials, config.dataDir, await closedNetworks(sql, devNodes.keys()));
   }
   const changePlaces = new ChangePlaces();
+  const claimPlaces = new ClaimPlaces();
   const health = openHealth({
     engine,
     changePlaces,
+    claimPlaces,
     callbacks,
     clock,
     fees,
@@ -169,6 +172,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     ...opening.forApi,
     ...callbacks.forApi,
     changePlaces,
+    claimPlaces,
     sql,
     pools: {
       requests: database.requestSql,

@@ -13,7 +13,6 @@ import { cannotBelieve, whyStopped } from "../http/checks.ts";
 import { errorAnswer, invalidField, refused, unavailable } from "../http/errors.ts";
 import { eg, exampleOf } from "../http/example.ts";
 import * as f from "../http/fields.ts";
-import { ReadSlots } from "../http/read_slots.ts";
 import { route } from "../http/route.ts";
 import { depositSchema, depositView } from "./deposits.ts";
 
@@ -34,12 +33,6 @@ const claimResult = z.object({
     "credited",
   ),
 }).meta({ id: "ClaimResult" });
-
-/**
- * Claims under way: each asks a node, and waits for its merchant. A merchant has one at a time, so
- * that it waits behind itself, whatever number of keys it has.
- */
-const CLAIMS = new ReadSlots({ slots: 4, perMerchant: 1, waitMs: 2_000 });
 
 export const claimDeposit = route({
   at: "POST /api/deposits/claim",
@@ -72,7 +65,7 @@ export const claimDeposit = route({
     if (txid === null) {
       return invalidField("txHash", "Not a transaction id of this network", "invalid_string");
     }
-    const release = await CLAIMS.take(merchantId);
+    const release = await context.claimPlaces.take(body.network, merchantId);
     if (release === null) {
       return unavailable("Too many transactions are read just now; nothing was done.");
     }

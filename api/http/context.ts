@@ -27,6 +27,7 @@ import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { UrlRules } from "../../webhooks/url_guard.ts";
 import type { ChangePlaces } from "./change_places.ts";
+import type { ClaimPlaces } from "./claim_places.ts";
 import type { ApiPools } from "./read_slots.ts";
 import type { Environment, KeyRing } from "./key_ring.ts";
 import type { RateLimits } from "./rate_limits.ts";
@@ -106,6 +107,8 @@ export interface ApiDeps {
   readonly rates: Rates;
   /** Bounds the changes that are under way. */
   readonly changePlaces: ChangePlaces;
+  /** Bounds the claims that are under way on each network. */
+  readonly claimPlaces: Pick<ClaimPlaces, "take">;
   /** Makes the tokens of hosted payment pages. */
   readonly sessionTokens: SessionTokens;
   /** Key of the signatures of trusted upstream systems. */

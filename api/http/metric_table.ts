@@ -209,6 +209,18 @@ export const METRICS = {
     "How long the oldest top-up is final that no final sweep has moved; 0 without one",
     "Above a day: `deno task admin treasury`, the reasons of its address",
   ],
+  engine_claims_under_way: [
+    "gauge",
+    ["network"],
+    "Claims of transactions that are looked up, or wait for their merchant; 4 at most",
+    NONE,
+  ],
+  engine_claims_refused_total: [
+    "counter",
+    ["network"],
+    "Claims that found no place in 2 s, those behind one of the same merchant among them: 503",
+    "Growing with 4 under way: look at the network's nodes",
+  ],
   engine_deposits_unproven: [
     "gauge",
     ["network"],

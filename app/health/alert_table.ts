@@ -96,6 +96,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "More requests come than are decided: 503 with Retry-After",
     "when-one-merchant-is-answered-503-and-others-are-not",
   ],
+  claims_crowded: [
+    "ticket",
+    "10m",
+    "Claims are refused",
+    "Those under way take long, mostly as the network's nodes are slow: 503 with Retry-After",
+    "when-one-merchant-is-answered-503-and-others-are-not",
+  ],
   rows_held: [
     "page",
     "5m",

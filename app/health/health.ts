@@ -12,6 +12,7 @@ import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { Readiness } from "../../api/http/context.ts";
 import type { ChangePlaces } from "../../api/http/change_places.ts";
+import type { ClaimPlaces } from "../../api/http/claim_places.ts";
 import type { ReadSlots } from "../../api/http/read_slots.ts";
 import type { DatabaseClock } from "../../ledger/database/database_clock.ts";
 import type { Rates } from "../../rates/rates.ts";
@@ -29,7 +30,12 @@ import { doorReasons, registerDoorMetrics } from "./doors.ts";
 import { readDatabaseFigures, registerDatabaseMetrics } from "./database.ts";
 import { registerPoolMetrics } from "./pools.ts";
 import { type LoopDelay, registerLoopMetrics, registerProcessMetrics } from "./process.ts";
-import { placeReasons, registerPlaceMetrics } from "./places.ts";
+import {
+  claimReasons,
+  placeReasons,
+  registerClaimMetrics,
+  registerPlaceMetrics,
+} from "./places.ts";
 import { detailReads, readiness } from "./readiness.ts";
 import { rateReasons } from "./rates.ts";
 import { registerSweepMetrics } from "./sweeps.ts";
@@ -46,6 +52,7 @@ export interface HealthParts {
   readonly database: Database;
   readonly readSlots: ReadSlots;
   readonly changePlaces: ChangePlaces;
+  readonly claimPlaces: ClaimPlaces;
   readonly addresses: AddressGuard;
   /** Null: it is switched off. */
   readonly reconciler: Reconciler | null;
@@ -64,7 +71,7 @@ export function openHealth(
   doors: Doors,
 ): { readonly registry: Registry; readonly readiness: () => Promise<Readiness> } {
   const { engine, callbacks, clock, fees, database, readSlots, addresses, descriptors } = parts;
-  const { changePlaces } = parts;
+  const { changePlaces, claimPlaces } = parts;
   const now = () => clock.now();
   const registry = new Registry();
   registerProcessMetrics(registry, VERSION);
@@ -82,6 +89,7 @@ export function openHealth(
   registerLoopMetrics(registry, parts.loopDelay);
   registerDoorMetrics(registry, doors, descriptors);
   registerPlaceMetrics(registry, changePlaces);
+  registerClaimMetrics(registry, claimPlaces, () => engine.networks);
   const details = detailReads(database.detailsSql, engine);
   const look = () =>
     readiness({
@@ -97,6 +105,7 @@ export function openHealth(
         ...addressReasons(addresses, engine.addressBook),
         ...doorReasons(doors, descriptors),
         ...placeReasons(changePlaces),
+        ...claimReasons(claimPlaces, engine.networks),
         ...parts.loopDelay.reasons(),
         ...rateReasons(parts.rates),
       ],

@@ -1,6 +1,8 @@
 import type { Registry } from "prom-client";
 import type { ChangePlaces } from "../../api/http/change_places.ts";
-import { registerSingle } from "./figures.ts";
+import type { ClaimPlaces } from "../../api/http/claim_places.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { registerFigures, registerSingle } from "./figures.ts";
 
 type Places = Pick<ChangePlaces, "figures">;
 
@@ -21,4 +23,35 @@ export function placeReasons(places: Places): string[] {
     `changes are refused for ${Math.ceil(crowdedMs / 1_000)} s as too many are under way: ` +
     `${underWay} of ${accounts} accounts, ${refused} were refused since the start`,
   ];
+}
+
+/** Registers the places of claims of the networks that are configured. */
+export function registerClaimMetrics(
+  registry: Registry,
+  claims: Pick<ClaimPlaces, "figures">,
+  networks: () => Iterable<Network>,
+): void {
+  const byNetwork = () =>
+    [...networks()].map((network) => [network, claims.figures(network)] as const);
+  registerFigures(registry, byNetwork, {
+    engine_claims_under_way: ({ underWay }) => underWay,
+    engine_claims_refused_total: ({ refused }) => refused,
+  });
+}
+
+/** Tells on which networks claims are refused as others take long, and since when. */
+export function claimReasons(
+  claims: Pick<ClaimPlaces, "figures">,
+  networks: Iterable<Network>,
+): string[] {
+  return [...networks].flatMap((network) => {
+    const { underWay, refused, crowdedMs } = claims.figures(network);
+    if (crowdedMs === null) return [];
+    return [
+      `${network} refuses claims for ${
+        Math.ceil(crowdedMs / 1_000)
+      } s as those under way take long: ` +
+      `${underWay}, ${refused} were refused since the start`,
+    ];
+  });
 }

@@ -67,6 +67,7 @@ const KINDS = {
   descriptors: /^descriptors are nearly used up|^connections could not be accepted /,
   connections: /^connections are nearly used up|^connections of one client address were refused /,
   changes_crowded: /^changes are refused for /,
+  claims_crowded: / refuses claims for /,
   event_loop: /^the event loop /,
   failover_hold: / payouts are held: the database has another history/,
   unknown_spends: / payouts are stopped: .* left wallets unknown to the books/,

@@ -298,3 +298,35 @@ test("a merchant's claims wait behind themselves, whatever keys it has, and keep
   assertEquals((await claim(busy.key, "again")).body.status, "not_found");
   assertEquals([...lanes], [true]);
 });
+
+test("claims of a network whose nodes hang use up no places of another network", async () => {
+  const hanging = Promise.withResolvers<void>();
+  const slow = paperChain("ETH", {
+    transaction: async (txid) => {
+      await hanging.promise;
+      return { kind: "missing", txid };
+    },
+  });
+  await using api = await testApi({
+    chains: new Map([["ETH", slow], ["TRX", paperChain("TRX")]]),
+  });
+  await api.sql`
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    SELECT network, 'solid', 7, '7', now(), now(), 7, 6 FROM unnest(ARRAY['ETH', 'TRX']) network`;
+  const merchants = await Promise.all(Array.from({ length: 5 }, () => api.addMerchant()));
+  const [first, ...others] = merchants.map(({ key }) => claim(api, key, "slow", "ETH"));
+  try {
+    // one of five finds no place, and by then four hold theirs
+    const refused = await Promise.any([first, ...others]);
+    assertEquals([refused?.status, refused?.headers.has("retry-after")], [503, true]);
+    for (const { key } of merchants) {
+      assertEquals((await claim(api, key, "other")).body, { deposits: [], status: "not_found" });
+    }
+  } finally {
+    hanging.resolve();
+  }
+  const statuses = await Promise.all(
+    [first, ...others].map(async (asked) => (await asked)?.status),
+  );
+  assertEquals(statuses.toSorted(), [200, 200, 200, 200, 503]);
+});

@@ -14,6 +14,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { createApi } from "../../api/app.ts";
 import { ChangePlaces } from "../../api/http/change_places.ts";
+import { ClaimPlaces } from "../../api/http/claim_places.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
@@ -147,6 +148,7 @@ export async function testApi(
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     changePlaces: new ChangePlaces(),
+    claimPlaces: new ClaimPlaces(),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),
     ingestSecret: INGEST_SECRET,
     duties: { fourEyes: "keys", aloneUpTo: amount("100000") },
