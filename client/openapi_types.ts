@@ -2359,7 +2359,7 @@ export interface Operations {
         } | null;
         /** Whether the service has a node of the network */
         connected: boolean;
-        /** Transfers quarantined while it was disabled */
+        /** Transfers quarantined while it was disabled, counted from their first 1,000 rows */
         unclaimed: number;
       })[];
     };

@@ -58,7 +58,7 @@ export async function listQuarantine(
 ): Promise<Page<QuarantinedRow>> {
   const matching = sql`
     FROM book.inbox i WHERE i.consumed_at IS NULL AND i.quarantine IS NOT NULL
-      ${kind === undefined ? sql`` : sql`AND i.quarantine LIKE ${`${kind}:%`}`}
+      ${kind === undefined ? sql`` : sql`AND split_part(i.quarantine, ':', 1) = ${kind}`}
       ${network === undefined ? sql`` : sql`AND i.network = ${network}`}
       ${merchantId === undefined ? sql`` : sql`AND i.merchant_id = ${merchantId}`}`;
   return await readCountedPage(
@@ -158,16 +158,21 @@ function named(sql: AnySql, { merchantId, network, txid, logIndex, phase }: Inbo
     AND i.log_index = ${logIndex} AND i.phase = ${phase}`;
 }
 
+/** The most claimed transfers that are looked at for their age. */
+const MOST_CLAIMS = 10_000;
+
 /**
  * Counts the transfers that have waited long for a deposit by hand that claims their transaction and was not
- * decided: they are the merchant's money, and nothing else asks for a decision.
+ * decided: they are the merchant's money, and nothing else asks for a decision. Of 10,000 at most.
  *
  * @param minutes how long is long
  */
 export async function countOldClaims(sql: Sql, minutes: number): Promise<number> {
   const [row] = await sql<{ waiting: number }[]>`
-    SELECT count(*)::int AS waiting FROM book.inbox
-    WHERE consumed_at IS NULL AND quarantine LIKE 'claimed:%'
-      AND created_at < now() - make_interval(mins => ${minutes})`;
+    SELECT count(*)::int AS waiting FROM (
+      SELECT created_at FROM book.inbox
+      WHERE consumed_at IS NULL AND quarantine IS NOT NULL AND split_part(quarantine, ':', 1) = 'claimed'
+      ORDER BY network, data ->> 'currency', created_at LIMIT ${MOST_CLAIMS}) claimed
+    WHERE created_at < now() - make_interval(mins => ${minutes})`;
   return row?.waiting ?? 0;
 }

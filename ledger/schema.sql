@@ -446,6 +446,8 @@ CREATE TABLE book.inbox (
   CONSTRAINT inbox_phase_check CHECK ((phase = ANY (ARRAY['seen'::text, 'solid'::text, 'vanished'::text, 'submitted'::text, 'outcome'::text, 'margin'::text, 'swept'::text])))
 ) WITH (fillfactor=80);
 CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
+CREATE INDEX inbox_claimed ON book.inbox USING btree (merchant_id, network, txid, log_index, phase) WHERE ((consumed_at IS NULL) AND (split_part(quarantine, ':'::text, 1) = 'claimed'::text));
+CREATE INDEX inbox_kind ON book.inbox USING btree (split_part(quarantine, ':'::text, 1), network, ((data ->> 'currency'::text)), created_at) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
 CREATE INDEX inbox_quarantine ON book.inbox USING btree (network) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
 CREATE INDEX inbox_waiting ON book.inbox USING btree (merchant_id, created_at) WHERE ((consumed_at IS NULL) AND (quarantine IS NULL));
 CREATE TRIGGER inbox_is_not_truncated BEFORE TRUNCATE ON book.inbox FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();

@@ -127,19 +127,28 @@ function thresholdsImage(thresholds: ReadonlyMap<Currency, Amount>) {
   );
 }
 
+/** Rows of transfers that are counted of a pair at most: more of them cost the same. */
+const MOST_COUNTED = 1_000;
+/** Rows that enabling a pair gives back itself; the journal gives back the rest, a portion at a time. */
+const RELEASED_AT_ONCE = 1_000;
+
 /** A pair with the transfers that were quarantined because it was disabled. */
 export interface ListedPair extends PairSettings {
+  /** Counted from the first 1,000 rows, of which a transfer may have two. */
   readonly unclaimed: number;
 }
 
 /** Every pair, main networks first. */
 export async function listPairs(sql: Sql): Promise<readonly ListedPair[]> {
   const rows = await sql`
-    SELECT p.*, coalesce(i.unclaimed, 0)::int AS unclaimed FROM book.pair p
-    LEFT JOIN (
-      SELECT network, data ->> 'currency' AS currency, count(DISTINCT (txid, log_index)) AS unclaimed
-      FROM book.inbox WHERE consumed_at IS NULL AND quarantine LIKE 'unclaimed:%' GROUP BY 1, 2) i
-      ON i.network = p.network AND i.currency = p.currency
+    SELECT p.*, i.unclaimed FROM book.pair p
+    CROSS JOIN LATERAL (
+      SELECT count(DISTINCT (x.txid, x.log_index))::int AS unclaimed FROM (
+        SELECT x.txid, x.log_index FROM book.inbox x
+        WHERE x.consumed_at IS NULL AND x.quarantine IS NOT NULL AND split_part(x.quarantine, ':', 1) = 'unclaimed'
+          -- in the collation of the index
+          AND x.network = p.network AND x.data ->> 'currency' = p.currency COLLATE "default"
+        ORDER BY x.created_at LIMIT ${MOST_COUNTED}) x) i
     ORDER BY p.currency DESC, array_position(
       ARRAY['TRX','ETH','BNB','SOL','TRX_SHASTA','SEP','tBNB','SOL_DEVNET'], p.network::text)`;
   return rows.map((row) => ({ ...pairShape.decode(row), unclaimed: row.unclaimed }));
@@ -151,14 +160,15 @@ export type PairPatch = Patch<Omit<PairSettings, "currency" | "network">>;
 /** A pair after its change. */
 export interface UpdatedPair {
   readonly pair: PairSettings;
-  /** Merchants whose quarantined transfers were released by it. */
+  /** Merchants whose quarantined transfers were released by it, of the first thousand. */
   readonly released: ReadonlySet<string>;
 }
 
 /**
- * Changes a pair, with its entry in the audit. Transfers that were quarantined because deposits were
- * disabled are released in the same transaction that enables them. The pair's row is locked first:
- * the quarantining of a transfer at the same time (quarantineInboxRow) locks it too, so none is missed.
+ * Changes a pair, with its entry in the audit. The first thousand transfers that were quarantined because
+ * deposits were disabled are released in the same transaction that enables them, the others by the
+ * journal within seconds (releaseUnclaimed). The pair's row is locked first: the quarantining of transfers
+ * at the same time (quarantineInboxRows) locks it too, so none is missed.
  */
 export async function updatePair(
   sql: Sql,
@@ -183,9 +193,12 @@ export async function updatePair(
         network_fee_mode = ${next.networkFeeMode}
       WHERE currency = ${currency} AND network = ${network}`;
     const released = !next.depositsEnabled ? [] : await tx<{ merchant_id: string }[]>`
-      UPDATE book.inbox SET quarantine = NULL
-      WHERE network = ${network} AND data ->> 'currency' = ${currency}
-        AND consumed_at IS NULL AND quarantine LIKE 'unclaimed:%' RETURNING merchant_id`;
+      UPDATE book.inbox SET quarantine = NULL WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM book.inbox
+        WHERE consumed_at IS NULL AND quarantine IS NOT NULL AND split_part(quarantine, ':', 1) = 'unclaimed'
+          AND network = ${network} AND data ->> 'currency' = ${currency}
+        ORDER BY created_at LIMIT ${RELEASED_AT_ONCE} FOR UPDATE SKIP LOCKED))
+      RETURNING merchant_id`;
     await writeBookAudit(tx, { ...audit, before: pairImage(before), after: pairImage(next) });
     return { pair: next, released: new Set(released.map((row) => row.merchant_id)) };
   });

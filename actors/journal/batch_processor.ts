@@ -178,9 +178,7 @@ export class BatchProcessor {
       this.#reply(part);
     }
     this.#announce(written, commitId);
-    for (const { event, reason } of written.flatMap(({ quarantined }) => quarantined)) {
-      await this.#context.quarantine(event, reason);
-    }
+    await this.#context.quarantineRows(written.flatMap(({ quarantined }) => quarantined));
     if (missed.size > 0) await this.#decideMissed(parts, misses, batch, attempt);
   }
 

@@ -5,14 +5,14 @@
  * @module
  */
 
-import { logEvent } from "../../log/log_event.ts";
 import type { Settings } from "../../ledger/settings.ts";
+import type { Quarantining } from "../../ledger/journal/quarantine_rows.ts";
 import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
-import type { InboxKey } from "../../ledger/rows.ts";
 import type { Liquidity, MerchantState, Reservation } from "../merchant/state.ts";
 import type { PaymentMove } from "./payment_moves.ts";
 import { AuditPause, DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
+import { quarantineApart } from "./quarantine_apart.ts";
 import { MerchantQueue, type QueuedMessage, type Standing } from "./queue.ts";
 
 /**
@@ -27,6 +27,8 @@ const MAILBOX_CAPACITY = 2_048;
 const ACTIVE_MERCHANTS = 10_000;
 /** Milliseconds for which a merchant that broke a batch commits alone. */
 const SUSPECT_MS = 60_000;
+/** Reasons that are a fault of the service. */
+const BROKEN = /^(bug|unreadable):/;
 
 export interface JournalOptions {
   readonly store: JournalStore;
@@ -226,24 +228,17 @@ export class JournalContext {
 
   /** Quarantines a message; its sender is answered that it failed. */
   async quarantine(queued: QueuedMessage, reason: string): Promise<void> {
-    if (queued.kind === "event") return await this.quarantineRow(queued.message.key, reason);
+    if (queued.kind === "event") {
+      return await this.quarantineRows([{ key: queued.message.key, reason }]);
+    }
     this.counts.quarantined++;
     queued.answer({ kind: "failed" });
   }
 
-  /**
-   * Quarantines an inbox row. Where the database refuses, the row stays as it is and is met again by
-   * the next wake-up: no batch fails, or waits, for the sake of one row.
-   */
-  async quarantineRow(key: InboxKey, reason: string): Promise<void> {
-    this.counts.quarantined++;
-    try {
-      await this.store.quarantineInboxRow(key, reason);
-    } catch (error) {
-      logEvent("journal.row_not_quarantined", {
-        txid: key.txid,
-        error,
-      });
-    }
+  /** Quarantines rows of the inbox together, see {@linkcode quarantineApart}. */
+  async quarantineRows(rows: readonly Quarantining[]): Promise<void> {
+    // what waits for its pair or for a decision is no fault
+    this.counts.quarantined += rows.filter(({ reason }) => BROKEN.test(reason)).length;
+    await quarantineApart(this.store, rows);
   }
 }

@@ -7,6 +7,7 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import type { Settings } from "../../ledger/settings.ts";
+import type { Quarantining } from "../../ledger/journal/quarantine_rows.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { decide } from "../merchant/decide.ts";
@@ -20,7 +21,7 @@ import {
   RemainingLiquidity,
   type Reservation,
 } from "../merchant/state.ts";
-import type { Batch, QueuedEvent, QueuedMessage } from "./queue.ts";
+import type { Batch, QueuedMessage } from "./queue.ts";
 import type { ActiveMerchants, Committed, PendingDeposit } from "./context.ts";
 import { recordNeeds } from "./open_batch.ts";
 import { type PaymentMove, paymentMoves } from "./payment_moves.ts";
@@ -31,8 +32,8 @@ export interface MerchantBatch {
   readonly merchantId: string;
   readonly unit: UnitOfWork;
   readonly messages: readonly DecidedMessage[];
-  /** Chain events to be quarantined, with the reason. */
-  readonly quarantined: readonly { readonly event: QueuedEvent; readonly reason: string }[];
+  /** Rows of chain events to be quarantined. */
+  readonly quarantined: readonly Quarantining[];
 }
 
 /** A message with the answer that its sender gets once the batch is durable. */
@@ -117,7 +118,7 @@ export function decideMerchant(
   all: readonly QueuedMessage[],
 ): MerchantBatch {
   const messages: DecidedMessage[] = [];
-  const quarantined: { event: QueuedEvent; reason: string }[] = [];
+  const quarantined: Quarantining[] = [];
   for (const queued of all) {
     if (queued.kind === "command" && queued.isAnswered) continue;
     let outcome: AskOutcome<Answer, Refusal>;
@@ -131,7 +132,9 @@ export function decideMerchant(
       } else if (result.kind === "refused") {
         outcome = { kind: "refused", refusal: result.refusal };
       } else {
-        if (queued.kind === "event") quarantined.push({ event: queued, reason: result.reason });
+        if (queued.kind === "event") {
+          quarantined.push({ key: queued.message.key, reason: result.reason });
+        }
         continue;
       }
     } catch (error) {
@@ -140,7 +143,9 @@ export function decideMerchant(
         merchantId,
         error,
       });
-      if (queued.kind === "event") quarantined.push({ event: queued, reason: `bug: ${error}` });
+      if (queued.kind === "event") {
+        quarantined.push({ key: queued.message.key, reason: `bug: ${error}` });
+      }
       outcome = { kind: "failed" };
     }
     messages.push({ queued, outcome, refunds });

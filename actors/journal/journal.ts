@@ -7,6 +7,7 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
+import type { InboxKey } from "../../ledger/rows.ts";
 import type { Settings } from "../../ledger/settings.ts";
 import type { Answers, AskOutcome, MerchantCommand, Merchants } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
@@ -52,6 +53,8 @@ export class Journal implements Merchants {
   /** Answers that may leave and are about to. */
   #answers: (() => void)[] = [];
   #batchSince: number | null = null;
+  /** The row of a claimed transfer that the last look ended at; null: the next one begins anew. */
+  #claimsLookedAt: InboxKey | null = null;
   #ticker: ReturnType<typeof setInterval>;
 
   constructor(options: JournalOptions) {
@@ -116,18 +119,25 @@ export class Journal implements Merchants {
   /**
    * Wakes every merchant that has rows waiting; at start and from time to time.
    *
-   * @throws also when only giving back what waited for a decision has failed: all were woken then
+   * @throws also when only giving back what waited for a decision or its pair has failed: all were woken then
    */
   async wakeAll(): Promise<void> {
     const { store } = this.#context;
     try {
-      const [released] = await Promise.allSettled([store.releaseClaimed()]);
+      const released = await Promise.allSettled([this.#releaseClaimed(), store.releaseUnclaimed()]);
       for (const merchantId of await store.readInboxOwners(10_000)) this.wake(merchantId);
-      if (released.status === "rejected") throw released.reason;
+      for (const one of released) if (one.status === "rejected") throw one.reason;
     } catch (error) {
       if (store.isConnectionError(error)) this.dropCaches();
       throw error;
     }
+  }
+
+  /** Goes on where the last look ended, so that what waits on keeps none behind it from being given back. */
+  async #releaseClaimed(): Promise<void> {
+    const after = this.#claimsLookedAt;
+    this.#claimsLookedAt = null;
+    this.#claimsLookedAt = await this.#context.store.releaseClaimed(after);
   }
 
   /** Tries once more what was quarantined as broken; when a node, perhaps of a new release, starts. */

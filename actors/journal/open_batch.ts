@@ -7,6 +7,7 @@
 
 import { logEvent } from "../../log/log_event.ts";
 import { verdictId } from "../../ledger/ingested.ts";
+import type { Quarantining } from "../../ledger/journal/quarantine_rows.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import type { RecordNeeds } from "../../ledger/journal/read_records.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
@@ -23,7 +24,7 @@ const APART_MS = 3_000;
 /** The part of a journal's context that batches are opened with. */
 export type Opening =
   & Pick<JournalContext, "limit" | "now" | "monotonic" | "usdRate" | "retry" | "wake">
-  & Pick<JournalContext, "quarantineRow">
+  & Pick<JournalContext, "quarantineRows">
   & {
     readonly store: Pick<JournalStore, "readInbox" | "isConnectionError">;
     readonly doubts: Pick<DoubtfulMerchants, "failed" | "answered" | "isStalled">;
@@ -53,6 +54,7 @@ async function addEvents(
   const rows = await readRows(opening, woken, share);
   const at = opening.now();
   const counts = new Map<string, number>();
+  const unreadable: Quarantining[] = [];
   for (const row of rows) {
     counts.set(row.merchantId, (counts.get(row.merchantId) ?? 0) + 1);
     try {
@@ -63,9 +65,10 @@ async function addEvents(
         txid: row.txid,
         error,
       });
-      await opening.quarantineRow(row, `unreadable: ${error}`);
+      unreadable.push({ key: row, reason: `unreadable: ${error}` });
     }
   }
+  await opening.quarantineRows(unreadable);
   // there may be more than this batch takes on
   for (const [merchantId, count] of counts) if (count === share) opening.wake(merchantId);
 }

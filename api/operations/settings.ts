@@ -75,7 +75,10 @@ const pairSettings = z.object(fields).meta({ id: "PairSettings" });
 const listedPair = z.object({
   ...fields,
   unclaimed: eg(
-    z.int().min(0).meta({ description: "Transfers quarantined while it was disabled" }),
+    z.int().min(0).meta({
+      description:
+        "Transfers quarantined while it was disabled, counted from their first 1,000 rows",
+    }),
     0,
   ),
 });

@@ -4,12 +4,12 @@ import { classifyDatabaseError, isLocked, isTransient } from "../database/databa
 import { readHaltedNetworks } from "../failover/holds.ts";
 import { readAccounts } from "./read_accounts.ts";
 import {
-  quarantineInboxRow,
-  readInbox,
-  readInboxOwners,
+  quarantineInboxRows,
   releaseBroken,
   releaseClaimed,
-} from "./read_inbox.ts";
+  releaseUnclaimed,
+} from "./quarantine_rows.ts";
+import { readInbox, readInboxOwners } from "./read_inbox.ts";
 import { readRecords } from "./read_records.ts";
 import { readSettings } from "../settings.ts";
 import { checkVersions, resolveCommit, writeBatch } from "./write_batch.ts";
@@ -28,8 +28,9 @@ export interface JournalStore {
   readonly writeBatch: Bound<typeof writeBatch>;
   readonly readHaltedNetworks: Bound<typeof readHaltedNetworks>;
   readonly resolveCommit: Bound<typeof resolveCommit>;
-  readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
+  readonly quarantineInboxRows: Bound<typeof quarantineInboxRows>;
   readonly releaseClaimed: Bound<typeof releaseClaimed>;
+  readonly releaseUnclaimed: Bound<typeof releaseUnclaimed>;
   readonly releaseBroken: Bound<typeof releaseBroken>;
   /** True where an error leaves the outcome unknown (the connection was lost). */
   isConnectionError(error: unknown): boolean;
@@ -55,8 +56,9 @@ export function createJournalStore(sql: Sql): JournalStore {
     writeBatch: (commitId, epoch, changes) => writeBatch(sql, commitId, epoch, changes),
     readHaltedNetworks: (networks) => readHaltedNetworks(sql, networks),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
-    quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
-    releaseClaimed: () => releaseClaimed(sql),
+    quarantineInboxRows: (rows) => quarantineInboxRows(sql, rows),
+    releaseClaimed: (after) => releaseClaimed(sql, after),
+    releaseUnclaimed: () => releaseUnclaimed(sql),
     releaseBroken: () => releaseBroken(sql),
     isConnectionError: (error) => classifyDatabaseError(error) === "connection",
     isTransient,

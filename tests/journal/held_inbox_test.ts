@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { releaseBroken, releaseClaimed } from "../../ledger/journal/read_inbox.ts";
+import { releaseBroken, releaseClaimed } from "../../ledger/journal/quarantine_rows.ts";
 import { addMerchant, addTransfer, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -76,7 +76,7 @@ test("rows that were quarantined are given back in portions, and each broken one
   // as the journal asks: by index only, and a statement may take three seconds
   const pool = database.connect({ max: 1, statementTimeoutMs: 3_000, looksUpOnly: true });
   assertEquals(await releaseBroken(pool), 4_000);
-  await releaseClaimed(pool);
+  assertEquals(await releaseClaimed(pool, null), null);
   const left = await sql<{ quarantine: string; n: number }[]>`
     SELECT quarantine, count(*)::int AS n FROM book.inbox WHERE quarantine IS NOT NULL GROUP BY 1`;
   assertEquals(left.map(({ quarantine, n }) => `${quarantine} ${n}`), ["unreadable: x 1500"]);

@@ -31,7 +31,7 @@ function openingOf(read: (merchantIds: readonly string[]) => { ms: number; fails
     usdRate: () => "1",
     retry: <T>(ask: () => Promise<T>) => ask(),
     wake: (merchantId: string) => told.woken.push(merchantId),
-    quarantineRow: () => Promise.resolve(),
+    quarantineRows: () => Promise.resolve(),
   };
   return { opening, told };
 }
