@@ -16,6 +16,7 @@ import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { decideLanes, type LanesView } from "./decide_lanes.ts";
+import { KeptPlace } from "./kept_place.ts";
 import { LaneFaults } from "./lane_faults.ts";
 import { LaneMemory } from "./lane_memory.ts";
 import { lanesOf } from "./lane_requests.ts";
@@ -59,6 +60,7 @@ export class Lanes {
   readonly #signing: LaneSigning;
   readonly #notes: LaneNotes;
   readonly #atHead: UsedAtHead;
+  readonly #kept = new KeptPlace();
   #rooms = new Map<string, number>();
   /** True where deposit addresses had open nonces at the last poll. */
   #hasAddresses = false;
@@ -91,7 +93,8 @@ export class Lanes {
 
   /** Transfers that are worth being pulled; internal ones may leave from addresses with lanes of their own. */
   roomFor(of: QueueOf): number {
-    return of === "merchants" ? this.room("hot") : this.#isStopped ? 0 : Infinity;
+    if (of === "internal") return this.#isStopped ? 0 : Infinity;
+    return Math.max(0, this.room("hot") - this.#kept.places);
   }
 
   /** Payers whose lanes have no room now: what they would pay for is not pulled. */
@@ -99,9 +102,10 @@ export class Lanes {
     return [...this.#rooms].filter(([, room]) => room === 0).map(([payer]) => payer);
   }
 
-  /** Takes room for a nonce that was promised. */
-  take(payer: string): void {
+  /** Takes room for a nonce that was promised, and whose transfers it is for. */
+  take(payer: string, of: QueueOf): void {
     this.#rooms.set(payer, Math.max(0, this.room(payer) - 1));
+    this.#kept.take(payer, of);
   }
 
   /**
@@ -135,6 +139,7 @@ export class Lanes {
     const promised = await this.#readOpen();
     this.#stop = "all";
     this.#hasAddresses = false;
+    await this.#kept.look(this.#deps.sql, this.#chain.network, promised);
     if (promised.length === 0 && await this.#faults.isOpen()) {
       this.#stop = await this.#readStop();
       this.#rooms = new Map();

@@ -8,6 +8,7 @@ import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
 import type { Signer } from "../../chains/signer.ts";
 import { promiseNonces, type WantedNonce } from "../../ledger/lanes/promise_nonces.ts";
+import { PLATFORM_ACCOUNT } from "../../ledger/own_accounts.ts";
 import type { QueuedRow, SigningTurn } from "../../ledger/treasury/signing.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { commitApart } from "./commit_apart.ts";
@@ -79,7 +80,7 @@ export async function signNumbered(
   const requests = shared.flatMap(({ payer, rows, fee }): NumberedRequest[] => {
     const found = byIntent.get(rows[0]?.id ?? "");
     if (found === undefined) return [];
-    lanes.take(payer);
+    lanes.take(payer, rows[0]?.merchantId === PLATFORM_ACCOUNT ? "internal" : "merchants");
     const intents = rows.map(({ id: outgoingId, merchantId }) => ({ outgoingId, merchantId }));
     return [{ payer, nonce: found.nonce, intents, purpose: "pay", fee }];
   });

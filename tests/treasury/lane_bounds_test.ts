@@ -104,6 +104,40 @@ test("nonces are asked for where no block shows them, the hot wallet's first, a 
   assert(!met.has("address-21"));
 });
 
+test("payouts leave a place of the hot wallet's lane to the service's own transfers, while one waits and none is under way", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  await addNonce(sql, { payer: "hot", nonce: 0, merchantId });
+  const { lanes, poll } = lanesOn(sql, numberedChain(calmLane()));
+  const rooms = async () => {
+    await poll();
+    return [lanes.room("hot"), lanes.roomFor("merchants")];
+  };
+  assertEquals(await rooms(), [11, 11]);
+  // a sweep that its own address pays for needs none of them
+  const addOwn = (id: string, kind: string, currency: string, wallet: string) =>
+    sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, network, currency, amount, destination, wallet, status, created_at, updated_at)
+    VALUES (${id}, 'mer_platform', ${kind}, 'ETH', ${currency}, 1, ${id}, ${wallet}, 'queued', now(), now())`;
+  await addOwn("out_sweep", "sweep", "USDT", "5");
+  assertEquals(await rooms(), [11, 11]);
+  await addOwn("out_gas", "gas", "native", "hot");
+  assertEquals(await rooms(), [11, 10]);
+  lanes.take("hot", "merchants");
+  assertEquals([lanes.room("hot"), lanes.roomFor("merchants")], [10, 9]);
+  lanes.take("hot", "internal");
+  assertEquals([lanes.room("hot"), lanes.roomFor("merchants")], [9, 9]);
+  await addNonce(sql, { payer: "hot", nonce: 1 });
+  assertEquals(await rooms(), [10, 10]);
+  await sql`UPDATE book.outgoing SET lease_until = now() + interval '1 minute' WHERE id = 'out_gas'`;
+  await sql`UPDATE book.attempt SET seen_height = ${PAPER_BLOCK.height + 5} WHERE nonce = 1`;
+  assertEquals(await rooms(), [11, 11]);
+  await sql`UPDATE book.outgoing SET lease_until = NULL WHERE id = 'out_gas'`;
+  assertEquals(await rooms(), [11, 10]);
+});
+
 test("a nonce that no node answers for keeps nothing from being signed or sent again, in one call for all", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -66,3 +66,35 @@ test("payouts, those that are replaced and those that are new, are sent before a
     `pay-${sweep}`,
   ]);
 });
+
+test("payouts that fill the hot wallet's lane leave one place to the service's own transfers", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWallet(sql);
+  const merchantId = await addMerchant(sql);
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    SELECT 'out_' || i, ${merchantId}, 'payout', 'wd_' || i, 'ETH', 'USDT', 1, 'somewhere', 'queued', now(), now()
+    FROM generate_series(10, 39) i`;
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, network, currency, amount, destination, status, created_at, updated_at)
+    SELECT 'out_gas' || i, 'mer_platform', 'gas', 'ETH', 'native', 1, 'address-' || i, 'queued', now(), now()
+    FROM generate_series(1, 3) i`;
+  const sent: string[] = [];
+  const chain = numberedChain(calmLane(), {
+    estimateFee: () => Promise.resolve(FEE),
+    balanceOf: () => Promise.resolve(amount("1000")),
+    broadcast: ({ txid }) => {
+      sent.push(txid.replace(/-\d+$/, ""));
+      return Promise.resolve({ category: "accepted", retryable: true });
+    },
+  });
+  const actor = await treasuryActors(nodeOf(sql, chain, { signer: numberedSigner() }))
+    .activate("ETH");
+  // the lane has twelve places
+  const payouts = Array.from({ length: 11 }, (_, i) => `pay-out_${10 + i}`);
+  for (let poll = 0; poll < 3; poll++) {
+    await actor.receive({ type: "poll" });
+    assertEquals(sent.filter((one, at) => sent.indexOf(one) === at), [...payouts, "pay-out_gas1"]);
+  }
+});
