@@ -9,6 +9,7 @@
  * @module
  */
 
+import { blockTime } from "./block_clock.ts";
 import {
   type BlockRef,
   ChainUnavailable,
@@ -114,7 +115,7 @@ async function readBlockAt(
 /** So many blocks a node may have that were not expected: a chain that made them in a hurry. */
 const SLACK_BLOCKS = 1_000;
 
-/** A block's time may be so much ahead of this machine's clock: both are set, and neither to the second. */
+/** A block's time may be so much ahead of the clock: both are set, and neither to the second. */
 export const MOST_AHEAD_MS = 120_000;
 
 /**
@@ -130,12 +131,12 @@ export function requireTime(
   mostAheadMs: number,
   node: string,
 ): void {
-  const ahead = time - Date.now();
+  const ahead = time - blockTime();
   if (ahead <= mostAheadMs) return;
   throw new ChainUnavailable(
     "malformed",
     `Cannot believe a node as the time of its block ${height} is ${Math.round(ahead / 1_000)} s ` +
-      `ahead of this machine's clock: ${node}`,
+      `ahead of the clock: ${node}`,
   );
 }
 

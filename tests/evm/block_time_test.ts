@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createEvmChain } from "../../chains/evm/evm_chain.ts";
+import { blocksFollow } from "../../chains/nodes/block_clock.ts";
 import { TRON } from "../../chains/tron/family.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
@@ -60,11 +61,11 @@ test("a node whose newest block is of the future is not believed, and another on
     const [answer] = await Array.fromAsync(chain.blocks(NEWEST, NEWEST, "solid"));
     assertEquals(answer?.kind === "block" && answer.block.time, expected);
     const alone = chainOf([liar.url]);
-    await assertRejects(() => alone.head(), Error, "ahead of this machine's clock");
+    await assertRejects(() => alone.head(), Error, "ahead of the clock");
     await assertRejects(
       () => Array.fromAsync(alone.blocks(NEWEST, NEWEST, "solid")),
       Error,
-      "ahead of this machine's clock",
+      "ahead of the clock",
     );
   }
 });
@@ -92,8 +93,8 @@ test("TRON's blocks of the future are not believed either, but where a developme
     "/wallet/getblockbynum": block,
   });
   const chain = await tronOver(node.url, false);
-  await assertRejects(() => chain.head(), Error, "ahead of this machine's clock");
-  await assertRejects(() => chain.block(HEIGHT, "head"), Error, "ahead of this machine's clock");
+  await assertRejects(() => chain.head(), Error, "ahead of the clock");
+  await assertRejects(() => chain.block(HEIGHT, "head"), Error, "ahead of the clock");
   const development = await tronOver(node.url, true);
   assertEquals((await development.head()).time, time);
   assertEquals((await development.block(HEIGHT, "head")).kind, "block");
@@ -124,4 +125,18 @@ test("the scan's cursor takes no block whose time has not come, at its begin and
   assertEquals((await readCursor(sql, "ETH", "solid"))?.height, 7);
   assertEquals(await move(cursor, place(8, now + 60_000)), true);
   assertEquals(await move(cursor, place(8, now)), false, "another was faster");
+});
+
+test("blocks are compared with the service's clock: a machine's own that is set back stops no network", async () => {
+  const ahead = Date.now() + DAY_MS;
+  await using node = nodeOf(Math.floor(ahead / 1_000));
+  const chain = chainOf([node.url]);
+  await assertRejects(() => chain.head(), Error, "ahead of the clock");
+  blocksFollow(() => ahead);
+  try {
+    const later = chainOf([node.url]);
+    assertEquals((await later.head()).time, Math.floor(ahead / 1_000) * 1_000);
+  } finally {
+    blocksFollow(Date.now);
+  }
 });

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { blockTime } from "../../nodes/block_clock.ts";
 import { type BlockRef, ChainUnavailable } from "../../chain.ts";
 import type { NewestPlace } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
@@ -70,7 +71,7 @@ export class NewestHeads implements KnownHeads {
     const nearMs = Math.max(NEAR_MS, NEAR_BLOCKS * this.#blockMs);
     const behind = (this.#confirmed ?? height) - height;
     return behind <= Math.max(NEAR_BLOCKS, nearMs / this.#blockMs) &&
-      Date.now() - time < nearMs;
+      blockTime() - time < nearMs;
   }
 
   isFurther({ height }: BlockRef, than: BlockRef): boolean {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { blockTime } from "../../nodes/block_clock.ts";
 import type { BlockAnswer, BlockRef, Checkpoint, Finality } from "../../chain.ts";
 import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
@@ -42,7 +43,7 @@ export async function readNewest(
     },
     {
       signal,
-      isEnough: ({ time }) => Date.now() - time < staleMs,
+      isEnough: ({ time }) => blockTime() - time < staleMs,
       better: (kept, found) => found.height > kept.height ? found : kept,
     },
   );

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { blockTime } from "../../nodes/block_clock.ts";
 import type { BlockAnswer, BlockRef, Checkpoint, Finality } from "../../chain.ts";
 import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
@@ -52,7 +53,7 @@ export async function readNewest(
 
 /** True if a block's time is near enough to the clock for its node to be in step. */
 function isFresh(block: BlockRef): boolean {
-  return Date.now() - block.time < STALE_MS;
+  return blockTime() - block.time < STALE_MS;
 }
 
 /** One block; transactions and receipts come from the same node. */
