@@ -11,6 +11,8 @@ CREATE INDEX inbox_claimed ON book.inbox (merchant_id, network, txid, log_index,
 CREATE STATISTICS book.inbox_kind_values ON (split_part(quarantine, ':', 1)) FROM book.inbox;
 CREATE STATISTICS book.inbox_currency_values ON (data ->> 'currency') FROM book.inbox;
 
--- Merchants take turns in a network's queue: those that wait are found one after the other, and of each the oldest few.
-CREATE INDEX outgoing_waiting ON book.outgoing (network, merchant_id, created_at, id) WHERE status = 'queued' AND nonce IS NULL;
+-- Merchants take turns in a network's queue: those that wait are found one after the other, and of each the oldest few. The
+-- index by network and id gives way to it, so that a payout has no more entries than before.
+DROP INDEX book.outgoing_queued;
+CREATE INDEX outgoing_queued ON book.outgoing (network, merchant_id, created_at, id) WHERE status = 'queued';
 CREATE INDEX outgoing_under_way ON book.outgoing (network, merchant_id) WHERE status = 'signed';
