@@ -723,11 +723,10 @@ CREATE UNIQUE INDEX outgoing_living_helper ON book.outgoing USING btree (network
 CREATE UNIQUE INDEX outgoing_living_sweep ON book.outgoing USING btree (network, wallet, currency) WHERE ((kind = 'sweep'::text) AND (status = ANY (ARRAY['queued'::text, 'signed'::text, 'dead'::text])));
 CREATE INDEX outgoing_of_nonce ON book.outgoing USING btree (network, nonce) WHERE (nonce IS NOT NULL);
 CREATE INDEX outgoing_of_wallet ON book.outgoing USING btree (network, wallet, currency, id) WHERE (wallet <> 'hot'::text);
-CREATE INDEX outgoing_queued ON book.outgoing USING btree (network, id) WHERE (status = 'queued'::text);
+CREATE INDEX outgoing_queued ON book.outgoing USING btree (network, merchant_id, created_at, id) WHERE (status = 'queued'::text);
 CREATE UNIQUE INDEX outgoing_setup_once ON book.outgoing USING btree (network, destination) WHERE ((kind = 'setup'::text) AND (status <> 'void'::text));
 CREATE INDEX outgoing_signed ON book.outgoing USING btree (network, id) WHERE (status = 'signed'::text);
 CREATE INDEX outgoing_under_way ON book.outgoing USING btree (network, merchant_id) WHERE (status = 'signed'::text);
-CREATE INDEX outgoing_waiting ON book.outgoing USING btree (network, merchant_id, created_at, id) WHERE ((status = 'queued'::text) AND (nonce IS NULL));
 CREATE TRIGGER outgoing_begins_without_nonce BEFORE INSERT ON book.outgoing FOR EACH ROW WHEN ((new.nonce IS NOT NULL)) EXECUTE FUNCTION book.keep_outgoing_nonce();
 CREATE CONSTRAINT TRIGGER outgoing_ends_by_proof AFTER UPDATE OF status ON book.outgoing DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.status = ANY (ARRAY['queued'::text, 'dead'::text, 'void'::text])) AND (new.attempts > 0))) EXECUTE FUNCTION book.check_nothing_lands();
 CREATE TRIGGER outgoing_fee_payer_is_kept BEFORE UPDATE OF fee_payer ON book.outgoing FOR EACH ROW WHEN ((old.fee_payer IS DISTINCT FROM new.fee_payer)) EXECUTE FUNCTION book.refuse_change();
