@@ -4,7 +4,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-/** The most calls to a provider in a day, and the minutes that are passed here; the bench passes an hour of them. */
+/** The most calls to a provider in a day, and the minutes that are passed here. */
 const CASES = [["ETH", 45_000, 20], ["BNB", 460_000, 8]] as const;
 
 for (const [network, most, minutes] of CASES) {

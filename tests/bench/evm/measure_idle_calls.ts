@@ -3,7 +3,7 @@ import { callsOfDay, startIdleService } from "../../evm/support/idle_service.ts"
 import type { EvmMeasurement } from "./evm_report.ts";
 
 /** The time that is passed, simulated: even minutes, as fees are looked at every other one. */
-const MINUTES = { ETH: 60, BNB: 10 } as const;
+const MINUTES = { ETH: 20, BNB: 8 } as const;
 /** The most that providers are to be asked in a day. */
 const ASKED = { ETH: 45_000, BNB: 460_000 } as const;
 
