@@ -4,9 +4,9 @@
  * which are looked for in blocks and never sent, and once the own scan has passed all that could have
  * been signed before, the hold ends by itself.
  *
- * Where wallets number their transactions, a signed one never expires, so that no wait is long enough. What the signer
- * gave a nonce to is promised that nonce again, with all that was signed with it. A hold ends only once this was done for all
- * transfers that wait, after the scan has passed its blocks.
+ * On networks with nonces a signed transaction never expires, so waiting alone proves nothing. Each transfer that the signer
+ * has signed is therefore promised its nonce again, together with all that was signed with it. The hold ends only when this
+ * was done for every waiting transfer, and the scan has passed its blocks.
  *
  * @module
  */

@@ -123,7 +123,7 @@ for (const [what, [page, metrics]] of Object.entries(OUTAGES)) {
   });
 }
 
-Deno.test("payouts and blocks that are as late as their network makes them page nobody, and later ones do", () => {
+Deno.test("an alert of late payouts or blocks fires only beyond the usual time of their network", () => {
   const pages = (signedAge: number, lag: number) => {
     const now = samplesOf(`engine_ready 1
 engine_build_info{version="1"} 1
