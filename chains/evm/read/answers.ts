@@ -7,6 +7,7 @@
  */
 
 import { z } from "zod";
+import { listSchema } from "../../nodes/list_schema.ts";
 import { hasOwnHash } from "./header_hash.ts";
 
 /** Shape that an answer must have; a zod schema is one. */
@@ -38,7 +39,7 @@ const headFields = z.object({
   baseFeePerGas: quantitySchema.default(0n),
   receiptsRoot: hashSchema,
   /** Their ids, in order. */
-  transactions: z.array(hashSchema),
+  transactions: listSchema(hashSchema),
   /** True where its hash is that of its fields: then they are the same at every node that names the hash. */
   isBound: z.boolean(),
 });
@@ -59,7 +60,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const hex = z.string().startsWith("0x").refine((text) => text.length % 2 === 0, "odd digits");
 const logSchema = z.object({
   address: z.string().regex(ADDRESS),
-  topics: z.array(hashSchema).max(4),
+  topics: listSchema(hashSchema, 4),
   data: hex,
   /** Position among all logs of the block. */
   logIndex: wholeSchema,
@@ -82,13 +83,13 @@ const receiptSchema = z.object({
   /** Wei for a unit of gas. */
   effectiveGasPrice: quantitySchema,
   logsBloom: hex.length(514),
-  logs: z.array(logSchema),
+  logs: listSchema(logSchema),
 });
 /** Receipt of a transaction. */
 export type ReceiptAnswer = z.infer<typeof receiptSchema>;
 
 /** Receipts of a block, or null where the node does not have that block. */
-export const receiptsSchema = z.array(receiptSchema).nullable();
+export const receiptsSchema = listSchema(receiptSchema).nullable();
 
 /**
  * Receipts of a block whose logs were taken out and read apart: each has the number of its list in their place.
@@ -98,13 +99,13 @@ export const receiptsSchema = z.array(receiptSchema).nullable();
 export function cutReceiptsSchema<Logs>(lists: readonly Logs[]) {
   const number = z.int().min(0).max(lists.length - 1);
   const logs = z.tuple([number]).transform(([place]) => lists[place] as Logs);
-  return z.array(receiptSchema.extend({ logs })).nullable();
+  return listSchema(receiptSchema.extend({ logs })).nullable();
 }
 
 /** Answer of `eth_feeHistory`: one base fee more than blocks, the last is that of the next block. */
 export const feeHistorySchema = z.object({
   baseFeePerGas: z.array(quantitySchema).min(1),
-  reward: z.array(z.array(quantitySchema)).default([]),
+  reward: listSchema(listSchema(quantitySchema)).default([]),
 });
 
 // The root of receipts is made of bytes. A text that is other digits than it says, or that is compared in

@@ -9,6 +9,7 @@
  */
 
 import { z } from "zod";
+import { listSchema } from "../../nodes/list_schema.ts";
 
 /** Shape that an answer must have; a zod schema is one. */
 export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
@@ -41,7 +42,7 @@ export const headOrNothingSchema = z.union([
 const transactionSchema = z.object({
   txID: hash,
   raw_data: z.object({ expiration: whole.optional() }),
-  ret: z.array(z.object({ contractRet: z.string().max(64).optional() })).optional(),
+  ret: listSchema(z.object({ contractRet: z.string().max(64).optional() })).optional(),
 });
 /** A transaction as it stands in a block. */
 export type TransactionAnswer = z.infer<typeof transactionSchema>;
@@ -54,7 +55,7 @@ export const transactionOrNothingSchema = z.union([
 
 /** A block with its transactions; the list is absent when there are none. */
 export const fullBlockSchema = blockHeadSchema.extend({
-  transactions: z.array(transactionSchema).default([]),
+  transactions: listSchema(transactionSchema).default([]),
 });
 /** A whole block. */
 export type FullBlockAnswer = z.infer<typeof fullBlockSchema>;
@@ -66,13 +67,13 @@ export const blockOrNothingSchema = z.union([
 ]);
 
 /** Blocks of a range; `block` is absent when there are none. */
-export const blockListSchema = z.object({ block: z.array(fullBlockSchema).default([]) });
+export const blockListSchema = z.object({ block: listSchema(fullBlockSchema).default([]) });
 /** Blocks of a range. */
 export type BlockListAnswer = z.infer<typeof blockListSchema>;
 
 const logSchema = z.object({
   address: z.string().max(64),
-  topics: z.array(z.string().max(64)).max(4).default([]),
+  topics: listSchema(z.string().max(64), 4).default([]),
   data: z.string().default(""),
 });
 /** An event log; `address` is 40 hex digits without `41`. */
@@ -86,7 +87,7 @@ const receiptSchema = z.object({
   blockTimeStamp: whole.default(0),
   receipt: z.object({ result: z.string().max(64).optional() }).default({}),
   result: z.string().max(64).optional(),
-  log: z.array(logSchema).default([]),
+  log: listSchema(logSchema).default([]),
 });
 /** Receipt of a transaction. */
 export type ReceiptAnswer = z.infer<typeof receiptSchema>;
@@ -99,7 +100,7 @@ export const receiptOrNothingSchema = z.union([
 
 /** Receipts of a block; an unknown height may answer `{}`. */
 export const receiptsSchema = z.union([
-  z.array(receiptSchema),
+  listSchema(receiptSchema),
   z.strictObject({}).transform(() => []),
 ]);
 
@@ -111,11 +112,11 @@ export const constantCallSchema = z.object({
     message: z.string().max(4096).optional(),
   }),
   energy_used: whole.default(0),
-  constant_result: z.array(z.string().regex(/^([0-9a-f]{2})*$/i).max(4096)).default([]),
+  constant_result: listSchema(z.string().regex(/^([0-9a-f]{2})*$/i).max(4096)).default([]),
   /** Events of the simulation; absent without any, and at nodes that give none. */
-  logs: z.array(logSchema).default([]),
+  logs: listSchema(logSchema).default([]),
   transaction: z.object({
-    ret: z.array(z.object({ ret: z.string().max(64).optional() })).optional(),
+    ret: listSchema(z.object({ ret: z.string().max(64).optional() })).optional(),
     // the newest block of the state that the call was tried on
     raw_data: z.object({
       ref_block_bytes: z.string().regex(/^[0-9a-f]{4}$/).optional(),
@@ -136,7 +137,7 @@ export type AccountAnswer = z.infer<typeof accountSchema>;
 
 /** Answer of `getchainparameters`; a parameter that is zero has no `value`. */
 export const chainParametersSchema = z.object({
-  chainParameter: z.array(z.object({ key: z.string().max(128), value: z.int().default(0) })),
+  chainParameter: listSchema(z.object({ key: z.string().max(128), value: z.int().default(0) })),
 });
 
 /** Energy and bandwidth of an account; `{}` when it was never activated. */
@@ -159,7 +160,9 @@ export const canDelegateSchema = z.object({ max_size: whole.default(0) });
 
 /** Answer of `getdelegatedresourcev2`; `{}` where nothing is delegated. */
 export const delegatedResourceSchema = z.object({
-  delegatedResource: z.array(z.object({ frozen_balance_for_energy: whole.default(0) })).default([]),
+  delegatedResource: listSchema(z.object({ frozen_balance_for_energy: whole.default(0) })).default(
+    [],
+  ),
 });
 
 // The two answers that are hundreds of kilobytes long are read by hand: a schema looks at everything
