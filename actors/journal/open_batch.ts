@@ -9,7 +9,7 @@ import { logEvent } from "../../log/log_event.ts";
 import { verdictId } from "../../ledger/ingested.ts";
 import type { Quarantining } from "../../ledger/journal/quarantine_rows.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
-import type { RecordNeeds } from "../../ledger/journal/read_records.ts";
+import type { RecordNeeds } from "../../ledger/journal/record_needs.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import { chainEventOf } from "../merchant/chain_events.ts";
 import type { MerchantMessage } from "../merchant/decision.ts";

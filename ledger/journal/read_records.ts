@@ -1,6 +1,4 @@
 import type { Row, Sql } from "postgres";
-import { LOST_ACCOUNT } from "../own_accounts.ts";
-import type { Network } from "../money/pair.ts";
 import {
   type DepositRow,
   depositTable,
@@ -21,70 +19,15 @@ import {
 } from "../rows.ts";
 import type { OutgoingStatus } from "../money/transitions.ts";
 import { MOST_SETTLEMENT_ADDRESSES } from "../settlements.ts";
-
-/** A record by id. */
-export interface RecordNeed {
-  readonly merchantId: string;
-  readonly id: string;
-}
-
-/** Records that the messages of a batch speak of. */
-export interface RecordNeeds {
-  readonly withdrawals: readonly RecordNeed[];
-  /** References that new withdrawals want. */
-  readonly references: readonly { readonly merchantId: string; readonly referenceId: string }[];
-  readonly deposits: readonly RecordNeed[];
-  /** Deposits by their transfer. */
-  readonly transfers: readonly {
-    readonly merchantId: string;
-    readonly network: Network;
-    readonly txid: string;
-    readonly logIndex: number;
-  }[];
-  /** Transactions of which one deposit is read, whatever their number: that there is one is what counts. */
-  readonly claims: readonly {
-    readonly merchantId: string;
-    readonly network: Network;
-    readonly txid: string;
-  }[];
-  readonly addressIds: readonly RecordNeed[];
-  readonly addresses: readonly {
-    readonly merchantId: string;
-    readonly network: Network;
-    readonly address: string;
-  }[];
-  readonly identifiers: readonly {
-    readonly merchantId: string;
-    readonly network: Network;
-    readonly identifier: string;
-  }[];
-  readonly topUps: readonly { readonly merchantId: string; readonly network: Network }[];
-  readonly settlements: readonly RecordNeed[];
-  /** The latest settlement made under a key. */
-  readonly settlementKeys: readonly { readonly merchantId: string; readonly key: string }[];
-  /** Addresses of whitelists by their ids. */
-  readonly settlementAddresses: readonly RecordNeed[];
-  /** Addresses that may be on a merchant's whitelist. */
-  readonly destinations: readonly {
-    readonly merchantId: string;
-    readonly network: Network;
-    readonly address: string;
-  }[];
-  /** Merchants whose whitelist is counted. */
-  readonly whitelists: readonly string[];
-  readonly ingested: readonly string[];
-  /** Transactions that may have paid a withdrawal already. */
-  readonly payments: readonly { readonly network: Network; readonly txid: string }[];
-}
+import { inPlace } from "./in_place.ts";
+import { type OfAnother, readDeposits, readOfAnother } from "./read_deposits.ts";
+import { column, type RecordNeed, type RecordNeeds } from "./record_needs.ts";
 
 /**
  * Addresses of a whitelist that are counted at most. One of an earlier version may have any number: so many
  * more than a merchant may have that the removals of a whole batch do not seem to make room.
  */
 const COUNTED = MOST_SETTLEMENT_ADDRESSES + 1_000;
-
-/** Log index of a deposit by hand that names a transaction. */
-const BY_HAND = -1;
 
 /** The records that exist among the needed ones; payments come with their statement lines. */
 export interface BatchRecords {
@@ -104,11 +47,7 @@ export interface BatchRecords {
     readonly withdrawalId: string;
   }[];
   /** Transactions named by those of them that were booked by hand, and that are another's. */
-  readonly ofAnother: readonly {
-    readonly merchantId: string;
-    readonly network: Network;
-    readonly txid: string;
-  }[];
+  readonly ofAnother: readonly OfAnother[];
   /** States of the payouts of the withdrawals. */
   readonly outgoing: readonly {
     readonly id: string;
@@ -200,33 +139,6 @@ async function readHolders(
       ORDER BY x.reference_id, x.merchant_id LIMIT 1) w`;
 }
 
-async function readDeposits(
-  sql: Sql,
-  { deposits, transfers, claims }: RecordNeeds,
-): Promise<readonly Row[]> {
-  const byId = deposits.length === 0 ? [] : await sql`
-    SELECT d.* FROM book.deposit d
-    JOIN unnest(${column(deposits, "id")}::text[], ${column(deposits, "merchantId")}::text[])
-      AS k(id, merchant_id) ON d.id = k.id AND d.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
-  const byTransfer = transfers.length === 0 ? [] : await sql`
-    SELECT d.* FROM book.deposit d
-    JOIN unnest(${column(transfers, "merchantId")}::text[], ${column(transfers, "network")}::text[],
-                ${column(transfers, "txid")}::text[], ${transfers.map((t) => t.logIndex)}::int[])
-      AS k(merchant_id, network, txid, log_index)
-      ON d.merchant_id = k.merchant_id AND d.network = k.network AND d.txid = k.txid
-        AND d.log_index = k.log_index`;
-  const byClaim = claims.length === 0 ? [] : await sql`
-    SELECT d.* FROM unnest(${column(claims, "merchantId")}::text[], ${
-    column(claims, "network")
-  }::text[],
-                           ${column(claims, "txid")}::text[]) AS k(merchant_id, network, txid)
-    CROSS JOIN LATERAL (
-      SELECT x.* FROM book.deposit x
-      WHERE x.merchant_id = k.merchant_id AND x.network = k.network AND x.txid = k.txid
-      ORDER BY x.merchant_id, x.network, x.txid, x.log_index LIMIT 1) d`;
-  return [...byId, ...byTransfer, ...byClaim];
-}
-
 async function readAddressesById(
   sql: Sql,
   needs: readonly RecordNeed[],
@@ -238,36 +150,6 @@ async function readAddressesById(
       AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
 }
 
-/**
- * Transactions that deposits by hand name and that are booked by hand already, for any
- * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too, and
- * so is one that was discarded: a proof may come after all.
- * A payment to a lost address is credited by hand, so its account is no other merchant.
- */
-async function readOfAnother(
-  sql: Sql,
-  deposits: readonly DepositRow[],
-): Promise<BatchRecords["ofAnother"]> {
-  const named = deposits.flatMap(({ merchantId, network, txid, logIndex }) =>
-    txid === null || logIndex !== BY_HAND ? [] : [{ merchantId, network, txid }]
-  );
-  if (named.length === 0) return [];
-  return await sql<BatchRecords["ofAnother"]>`
-    SELECT k.merchant_id AS "merchantId", k.network, k.txid
-    FROM unnest(${column(named, "merchantId")}::text[], ${column(named, "network")}::text[],
-                ${column(named, "txid")}::text[]) AS k(merchant_id, network, txid)
-    WHERE EXISTS (
-        SELECT FROM book.deposit d
-        WHERE d.network = k.network AND d.txid = k.txid AND d.log_index = -1 AND d.status = 'CONFIRMED')
-      OR EXISTS (
-        SELECT FROM book.sweep_item i
-        WHERE i.network = k.network AND i.txid = k.txid AND i.merchant_id NOT IN (k.merchant_id, ${LOST_ACCOUNT}))
-      OR EXISTS (
-        SELECT FROM book.deposit_proof p
-        WHERE p.network = k.network AND p.txid = k.txid AND p.merchant_id <> k.merchant_id
-          AND (p.evidence IS NULL OR p.evidence ? 'discarded'))`;
-}
-
 async function readAddresses(sql: Sql, needs: RecordNeeds): Promise<readonly Row[]> {
   const { addresses, identifiers, addressIds, topUps } = needs;
   const byAddress = addresses.length === 0 ? [] : await sql`
@@ -276,18 +158,19 @@ async function readAddresses(sql: Sql, needs: RecordNeeds): Promise<readonly Row
                 ${column(addresses, "merchantId")}::text[]) AS k(network, address, merchant_id)
       ON a.network = k.network AND a.address = k.address AND a.merchant_id = k.merchant_id`;
   const byIdentifier = identifiers.length === 0 ? [] : await sql`
-    SELECT a.* FROM book.deposit_address a
-    JOIN unnest(${column(identifiers, "merchantId")}::text[],
-                ${column(identifiers, "network")}::text[],
-                ${column(identifiers, "identifier")}::text[]) AS k(merchant_id, network, identifier)
-      ON a.merchant_id = k.merchant_id AND a.network = k.network AND a.identifier = k.identifier
-        AND a.kind = 'issued'`;
+    SELECT a.* FROM unnest(${column(identifiers, "merchantId")}::text[],
+      ${column(identifiers, "network")}::text[],
+      ${column(identifiers, "identifier")}::text[]) AS k(merchant_id, network, identifier)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.deposit_address x
+      WHERE x.kind = 'issued' AND ${inPlace(sql, ["merchant_id", "network", "identifier"])}) a`;
   const byId = await readAddressesById(sql, addressIds);
   const byTopUp = topUps.length === 0 ? [] : await sql`
-    SELECT a.* FROM book.deposit_address a
-    JOIN unnest(${column(topUps, "merchantId")}::text[], ${column(topUps, "network")}::text[])
-      AS k(merchant_id, network) ON a.merchant_id = k.merchant_id AND a.network = k.network
-        AND a.kind = 'top_up'`;
+    SELECT a.* FROM unnest(${column(topUps, "merchantId")}::text[],
+      ${column(topUps, "network")}::text[]) AS k(merchant_id, network)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.deposit_address x
+      WHERE x.kind = 'top_up' AND ${inPlace(sql, ["merchant_id", "network"])}) a`;
   return [...byAddress, ...byIdentifier, ...byId, ...byTopUp];
 }
 
@@ -304,9 +187,10 @@ async function readWhitelists(
     column(settlementAddresses, "merchantId"),
   ];
   const byId = ids.length === 0 ? [] : await sql`
-    SELECT a.* FROM book.settlement_address a
-    JOIN unnest(${ids}::text[], ${owners}::text[]) AS k(id, merchant_id)
-      ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id
+    SELECT a.* FROM unnest(${ids}::text[], ${owners}::text[]) AS k(id, merchant_id)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.settlement_address x
+      WHERE x.merchant_id IS NOT DISTINCT FROM k.merchant_id AND ${inPlace(sql, ["id"])}) a
     WHERE a.removed_at IS NULL`;
   const byPlace = destinations.length === 0 ? [] : await sql`
     SELECT a.* FROM unnest(${column(destinations, "merchantId")}::text[],
@@ -314,8 +198,7 @@ async function readWhitelists(
       AS k(merchant_id, network, address)
     CROSS JOIN LATERAL (
       SELECT x.* FROM book.settlement_address x
-      WHERE x.merchant_id = k.merchant_id AND x.network = k.network AND x.address = k.address
-        AND x.removed_at IS NULL LIMIT 1) a`;
+      WHERE x.removed_at IS NULL AND ${inPlace(sql, ["merchant_id", "network", "address"])}) a`;
   const listed = whitelists.length === 0 ? [] : await sql<BatchRecords["listed"]>`
     SELECT k.merchant_id AS "merchantId", n.count
     FROM unnest(${[...new Set(whitelists)]}::text[]) AS k(merchant_id)
@@ -338,26 +221,22 @@ async function readRare(
     JOIN unnest(${column(settlements, "id")}::text[], ${column(settlements, "merchantId")}::text[])
       AS k(id, merchant_id) ON s.id = k.id AND s.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
   const byKey = settlementKeys.length === 0 ? [] : await sql`
-    SELECT DISTINCT ON (s.merchant_id, s.idempotency_key) s.* FROM book.settlement s
-    JOIN unnest(${column(settlementKeys, "merchantId")}::text[],
-                ${column(settlementKeys, "key")}::text[]) AS k(merchant_id, key)
-      ON s.merchant_id = k.merchant_id AND s.idempotency_key = k.key
-    ORDER BY s.merchant_id, s.idempotency_key, s.seq DESC`;
+    SELECT s.* FROM unnest(${column(settlementKeys, "merchantId")}::text[],
+      ${column(settlementKeys, "key")}::text[]) AS k(merchant_id, idempotency_key)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.settlement x
+      WHERE x.idempotency_key IS NOT NULL
+        AND ${inPlace(sql, ["merchant_id", "idempotency_key"], "seq")}) s`;
   const known = ingested.length === 0 ? [] : await sql`
     SELECT * FROM book.ingested WHERE event_id = ANY (${[...ingested]}::text[])`;
   const paid = payments.length === 0 ? [] : await sql`
-    SELECT i.* FROM book.ingested i
-    JOIN unnest(${column(payments, "network")}::text[], ${column(payments, "txid")}::text[])
-      AS k(network, txid) ON i.network = k.network AND i.txid = k.txid`;
+    SELECT i.* FROM unnest(${column(payments, "network")}::text[],
+      ${column(payments, "txid")}::text[]) AS k(network, txid)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM book.ingested x
+      WHERE x.txid IS NOT NULL AND ${inPlace(sql, ["network", "txid"])}) i`;
   return {
     settlements: [...byId, ...byKey].map((row) => settlementTable.decode(row)),
     ingested: [...known, ...paid].map((row) => ingestedTable.decode(row)),
   };
-}
-
-function column<K extends string>(
-  rows: readonly { readonly [field in K]: string }[],
-  field: K,
-): string[] {
-  return rows.map((row) => row[field]);
 }
