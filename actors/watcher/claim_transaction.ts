@@ -14,11 +14,9 @@ import type { Chain, Checkpoint, Finality, TransactionLookup } from "../../chain
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { readTransferStates } from "../../ledger/watcher/pending_deposits.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
+import { awaitBooking, findUnbooked } from "./await_booking.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { findingsOf } from "./record_blocks.ts";
-
-/** Pause between two polls of whether the merchant has booked what was recorded. */
-const POLL_MS = 20;
 
 /** Dependencies of a claim. */
 interface ClaimDeps extends BesideScan<Pick<Chain, "transaction" | "addressOf">> {
@@ -67,14 +65,10 @@ export async function claimTransaction(
   if (findings.length === 0) return { status: "not_ours" };
   const isPassed = found.view === "solid" && found.transaction.height <= cursor.height;
   if (!isPassed) return { status: "not_final" };
-  const states = () =>
-    readTransferStates(
-      sql,
-      merchantId,
-      { network, txid },
-      findings.map(({ logIndex }) => logIndex),
-    );
-  if ((await states()).every(({ booked }) => booked)) return { status: "already_credited" };
+  const states = (logIndexes: readonly number[]) =>
+    readTransferStates(sql, merchantId, { network, txid }, logIndexes);
+  const open = await findUnbooked(states, findings.map(({ logIndex }) => logIndex));
+  if (open.length === 0) return { status: "already_credited" };
   await recordTransfers(sql, network, "solid", findings);
   logEvent("deposit.claimed", {
     network,
@@ -83,24 +77,16 @@ export async function claimTransaction(
     count: findings.length,
   });
   deps.wake(merchantId);
-  const deadline = performance.now() + boundMs;
-  while (performance.now() < deadline) {
-    const open = (await states()).filter(({ booked }) => !booked);
-    if (open.length === 0) return { status: "credited" };
-    // one that waited for a deposit booked by hand goes on once it is noticed that it came to nothing
-    const aside = open.find(({ quarantine }) => quarantine?.startsWith("claimed:") === false);
-    const reason = aside?.quarantine ?? "";
-    if (reason.startsWith("unproven:")) break;
-    if (aside !== undefined) {
-      const finding = findings.find(({ logIndex }) => logIndex === aside.logIndex);
-      if (finding !== undefined && reason.startsWith("unclaimed:")) {
-        return { status: "pair_closed", currency: finding.currency };
-      }
-      throw new Error(`Cannot credit a claimed transfer as it is quarantined: ${reason}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  const end = await awaitBooking(states, open, boundMs);
+  if (end === "booked") return { status: "credited" };
+  if (end === "open") return { status: "recorded" };
+  const reason = end.quarantine ?? "";
+  if (reason.startsWith("unproven:")) return { status: "recorded" };
+  const finding = findings.find(({ logIndex }) => logIndex === end.logIndex);
+  if (finding !== undefined && reason.startsWith("unclaimed:")) {
+    return { status: "pair_closed", currency: finding.currency };
   }
-  return { status: "recorded" };
+  throw new Error(`Cannot credit a claimed transfer as it is quarantined: ${reason}`);
 }
 
 type View = TransactionLookup & { readonly view: Finality };

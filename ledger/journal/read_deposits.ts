@@ -2,7 +2,7 @@ import type { Row, Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
 import { LOST_ACCOUNT } from "../own_accounts.ts";
 import type { DepositRow } from "../payment_rows.ts";
-import { inPlace } from "./in_place.ts";
+import { inPlace } from "../in_place.ts";
 import { column, type RecordNeeds } from "./record_needs.ts";
 
 /** Log index of a deposit by hand that names a transaction. */

@@ -19,7 +19,7 @@ import {
 } from "../rows.ts";
 import type { OutgoingStatus } from "../money/transitions.ts";
 import { MOST_SETTLEMENT_ADDRESSES } from "../settlements.ts";
-import { inPlace } from "./in_place.ts";
+import { inPlace } from "../in_place.ts";
 import { type OfAnother, readDeposits, readOfAnother } from "./read_deposits.ts";
 import { column, type RecordNeed, type RecordNeeds } from "./record_needs.ts";
 

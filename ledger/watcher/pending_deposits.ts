@@ -1,4 +1,5 @@
 import type { Sql } from "postgres";
+import { inPlace } from "../in_place.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { bigint, integer, type RowOf, text, time } from "../table.ts";
@@ -73,16 +74,22 @@ export async function readTransferStates(
 ): Promise<readonly TransferState[]> {
   const { network, txid } = transaction;
   return await sql<TransferState[]>`
-    SELECT k.log_index AS "logIndex", w.claimed OR d.log_index IS NOT NULL AS booked, i.quarantine AS quarantine
-    FROM unnest(${[...logIndexes]}::int[]) AS k (log_index)
+    SELECT k.log_index AS "logIndex", i.quarantine AS quarantine,
+      w.claimed OR d.id IS NOT NULL AND (d.status = 'CONFIRMED' OR d.expires_at IS NULL) AS booked
+    FROM (
+      SELECT ${merchantId}::text AS merchant_id, ${network}::text AS network, ${txid}::text AS txid, log_index,
+        'solid' AS phase
+      FROM unnest(${[...logIndexes]}::int[]) AS log_index) k
     CROSS JOIN (
       SELECT EXISTS (
         SELECT FROM book.deposit h
         WHERE h.merchant_id = ${merchantId} AND h.network = ${network} AND h.txid = ${txid}
           AND h.log_index = ${WHOLE_TRANSACTION} AND h.status IN ('PENDING', 'CONFIRMED')) AS claimed) w
-    LEFT JOIN book.deposit d ON d.merchant_id = ${merchantId} AND d.network = ${network} AND d.txid = ${txid}
-      AND d.log_index = k.log_index AND (d.status = 'CONFIRMED' OR d.expires_at IS NULL)
-    LEFT JOIN book.inbox i ON i.merchant_id = ${merchantId} AND i.network = ${network}
-      AND i.txid = ${txid} AND i.log_index = k.log_index AND i.phase = 'solid'
-      AND i.consumed_at IS NULL`;
+    LEFT JOIN LATERAL (
+      SELECT x.* FROM book.deposit x
+      WHERE ${inPlace(sql, ["merchant_id", "network", "txid", "log_index"])}) d ON true
+    LEFT JOIN LATERAL (
+      SELECT x.* FROM book.inbox x
+      WHERE ${inPlace(sql, ["merchant_id", "network", "txid", "log_index", "phase"])}) i
+      ON i.consumed_at IS NULL`;
 }

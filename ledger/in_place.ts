@@ -1,5 +1,5 @@
 import type { Fragment } from "postgres";
-import type { AnySql } from "../database/connect.ts";
+import type { AnySql } from "./database/connect.ts";
 
 /**
  * The end of a lateral look at table `x`: its row of the key `k`, in one place of the index that has the
