@@ -137,8 +137,8 @@ export function Steps(
 /** The colour of merchants that have chosen none. */
 const DEFAULT_COLOR = "#334155";
 
-/** Made once: it takes 0.1 ms to make, as long as all else about the head of a page. */
-const CHARACTERS = new Intl.Segmenter();
+/** Made with the first page and kept: the first takes 25 ms to make, which would be the start's. */
+let characters: Intl.Segmenter | undefined;
 
 /**
  * The merchant's initial on its colour. The colour is an attribute of the drawing, because the
@@ -148,7 +148,8 @@ export function BrandMark(
   { name, color }: { readonly name: string; readonly color: string | null },
 ) {
   const background = color ?? DEFAULT_COLOR;
-  const [first = "·"] = CHARACTERS.segment(name.trim());
+  characters ??= new Intl.Segmenter();
+  const [first = "·"] = characters.segment(name.trim());
   const initial = typeof first === "string" ? first : first.segment;
   return (
     <svg class="mark" viewBox="0 0 40 40" aria-hidden="true">

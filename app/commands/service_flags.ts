@@ -1,7 +1,7 @@
 /**
  * Prints what `deno task serve` starts the service with: the permissions that it needs outside development,
- * by its environment. It reads its code, its own folder, its public wallet file and certificates; it writes
- * its own folder and speaks through its sockets; it runs no program.
+ * by its environment. It reads its code, its own folder, its public wallet file, certificates and the null
+ * device; it writes its own folder and speaks through its sockets; it runs no program.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export function serviceFlags(env: Env, root: string): ServiceFlags {
       "--allow-net",
       "--allow-env",
       "--allow-sys=uid",
-      `--allow-read=${[root, folder, ...files, ...sockets].join(",")}`,
+      `--allow-read=${[root, folder, ...files, ...sockets, "/dev/null"].join(",")}`,
       `--allow-write=${[folder, ...sockets].join(",")}`,
     ],
   };

@@ -1,14 +1,14 @@
 /**
  * File descriptors: how many the process can have, and how many it has. The service may not read
- * /proc, so both are found by opening a file.
+ * /proc, so both are found by opening a file: the null device, whose short path is opened five times
+ * as fast as one of the code's, and thousands are opened at the start.
  *
  * @module
  */
 
 import { closeSync, openSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 
-const FILE = fileURLToPath(import.meta.url);
+const FILE = "/dev/null";
 
 /**
  * Finds by trying how many descriptors the process can have.

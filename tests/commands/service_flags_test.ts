@@ -21,7 +21,7 @@ Deno.test("the service reads and writes what it needs, and runs nothing", () => 
     "--allow-env",
     "--allow-sys=uid",
     "--allow-read=/opt/engine,/var/lib/engine,/etc/engine/public-wallet.json,/secure/passphrase,/etc/engine/ca.pem," +
-    "/run/signer/signer.sock,/run/postgresql/.s.PGSQL.5432",
+    "/run/signer/signer.sock,/run/postgresql/.s.PGSQL.5432,/dev/null",
     "--allow-write=/var/lib/engine,/run/signer/signer.sock,/run/postgresql/.s.PGSQL.5432",
   ]);
 });
