@@ -80,15 +80,9 @@ const [database, chains] = await Promise.all([
   openChains(config, wallet).catch(refuseAll),
 ]);
 const { sql } = database;
+const signer = openServiceSigner(config, opened, database.url, chains.signerNetworks);
 await registerWallets(sql, wallet, chains.chains.keys()).catch(refuseAll);
 const storedNodes = await storeNodes(sql, chains.nodes, !development).catch(refuseAll);
-const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
-const networks = [...chains.chains.keys()];
-const attestation = await openAttestation(sql, wallet, networks, () => signer.wallet());
-const addresses = new AddressGuard({
-  derive: (network, index) => deriveOn(chains.chains, network, index),
-  held: () => attestation.held(),
-});
 
 // everything goes by the database's time; no clock of this machine that is set can move it
 const clock = new DatabaseClock({ read: () => readDatabaseTime(sql) });
@@ -135,6 +129,13 @@ const stopped = untilStopped();
 const drain = new Drain();
 // before anything is served: what was handed out in a lost history must not be handed out again
 await engine.history.poll();
+await signer.ready();
+const networks = [...chains.chains.keys()];
+const attestation = await openAttestation(sql, wallet, networks, () => signer.wallet());
+const addresses = new AddressGuard({
+  derive: (network, index) => deriveOn(chains.chains, network, index),
+  held: () => attestation.held(),
+});
 if (await storeDuties(sql, config.duties, newId("aud")) === "locked") {
   await refuseOpened(
     " as another transaction holds the duties or the head of the audit: FOUR_EYES or SECOND_ADMINISTRATOR_ABOVE differs from the database",

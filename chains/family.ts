@@ -122,6 +122,8 @@ export interface Family {
   address(text: string): string | null;
   /** The address of a key of its wallets, 33 bytes, compressed. */
   encodeAddress(publicKey: Uint8Array): string;
+  /** Loads the adapter that {@linkcode Family.open} would load first, so that something else can be waited for meanwhile. */
+  load(): Promise<void>;
   /**
    * Opens a network; no request is sent yet.
    *

@@ -110,7 +110,12 @@ async function openNetwork(
       `Cannot open a network as the wallet has no account for it: ${network}`,
     );
   }
-  const own = embedded ? await startEmbedded(config, network, account.hotWallet) : null;
+  const family = familyOf(network);
+  const starting = embedded
+    ? startEmbedded(config, network, account.hotWallet)
+    : Promise.resolve(null);
+  // the adapter is loaded while the chain starts
+  const [own] = await Promise.all([starting, family.load()]);
   try {
     const nodeUrls = own === null ? settings.nodeUrls : [own.url];
     // a rehearsal treats a development chain as it treats any node
@@ -120,7 +125,6 @@ async function openNetwork(
     const dev = config.environment === "development" ? await probing : null;
     const contracts = contractsOf(config, network, dev);
     if (settings.nodeApiKey !== null) tellSharedKey(network, nodeUrls);
-    const family = familyOf(network);
     const isDevelopment = dev !== null;
     const feeCap = amountOf(settings.treasury.feeCap);
     const sweepBy = settings.sweeps.by ?? undefined;

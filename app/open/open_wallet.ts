@@ -3,8 +3,6 @@ import type { Config } from "../config/config.ts";
 import { registerWallet, type WalletMismatch } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { addNetworks } from "../../chains/wallet/add_networks.ts";
-import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import {
   holdsWords,
   networkFingerprint,
@@ -36,6 +34,7 @@ export async function openWallet(config: Config, networks: readonly Network[]): 
     const passphraseIsRandom = await readStored(passphraseFile) === null;
     if (passphraseIsRandom) await store(passphraseFile, randomHex());
     const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
+    const { createWallet } = await import("../../chains/wallet/create_wallet.ts");
     await createWallet({
       file: walletFile,
       passphrase,
@@ -49,6 +48,7 @@ export async function openWallet(config: Config, networks: readonly Network[]): 
   const isOwn = config.environment === "development" && config.walletFile === null;
   if (isOwn && networks.some((network) => wallet.networks[network] === undefined)) {
     const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
+    const { addNetworks } = await import("../../chains/wallet/add_networks.ts");
     ({ wallet } = await addNetworks({ file: walletFile, passphrase, networks }));
   }
   if (config.environment !== "development" && await holdsWords(walletFile)) {

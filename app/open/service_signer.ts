@@ -14,6 +14,12 @@ import { sharedUser, socketOwner } from "./signer_user.ts";
 /** The signer as the service sees it. */
 export interface ServiceSigner {
   readonly signer: Signer;
+  /**
+   * Waits until a worker signs; a process is not waited for.
+   *
+   * @throws {Error} when the worker does not start
+   */
+  ready(): Promise<void>;
   /** Reason for operators that nothing can be signed now; `null` while all is well. */
   trouble(): string | null;
   /** The wallet that its keys are of, as far as it is known. */
@@ -22,18 +28,16 @@ export interface ServiceSigner {
 }
 
 /**
- * Connects to the signer's process where one is configured, and starts a worker otherwise (in
+ * Connects to the signer's process where one is configured, and begins to start a worker otherwise (in
  * development only, see config). A process that is away does not keep the service from starting:
  * payouts wait for it.
- *
- * @throws {Error} when the worker does not start
  */
-export async function openServiceSigner(
+export function openServiceSigner(
   config: Config,
   wallet: Wallet,
   databaseUrl: string,
   networks: readonly SignerNetwork[],
-): Promise<ServiceSigner> {
+): ServiceSigner {
   const { socket } = config.signer;
   const isDevelopment = config.environment === "development";
   if (socket !== null) {
@@ -47,6 +51,7 @@ export async function openServiceSigner(
     });
     return {
       signer,
+      ready: () => Promise.resolve(),
       trouble: () => signer.trouble,
       // a development wallet was made here, by this very service
       wallet: () => isDevelopment && signer.wallet === "unknown" ? "same" : signer.wallet,
@@ -70,9 +75,14 @@ export async function openServiceSigner(
     settings,
     permissions: signerPermissions(settings, new URL("../../", import.meta.url), access),
   });
-  await signer.ready();
-  // it starts only where the public part of its file is derived from its keys
-  return { signer, trouble: () => null, wallet: () => "same", close: () => signer.close() };
+  return {
+    signer,
+    ready: async () => void await signer.ready(),
+    trouble: () => null,
+    // once ready: it starts only where the public part of its file is derived from its keys
+    wallet: () => "same",
+    close: () => signer.close(),
+  };
 }
 
 /** The caps of every network, as the signer knows them. */

@@ -15,6 +15,9 @@ export const EVM: Family = {
   development: EVM_DEVELOPMENT,
   address: evmAddress,
   encodeAddress: addressOfPublicKey,
+  async load() {
+    await import("./evm_chain.ts");
+  },
   async open({ making, ...options }) {
     const { createEvmChain } = await import("./evm_chain.ts");
     return createEvmChain({ ...options, ...making });

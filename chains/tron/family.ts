@@ -24,6 +24,9 @@ export const TRON: Family = {
   name: "tron",
   address: tronAddress,
   encodeAddress: addressOfPublicKey,
+  async load() {
+    await import("./tron_chain.ts");
+  },
   async open(
     { apiKey, dailyCalls, callsPerSecond, isDevelopment, isRehearsal = false, making, ...options },
   ) {
