@@ -8,6 +8,7 @@
 
 import { ChainUnavailable } from "../chain.ts";
 import { isCrowded } from "./crowded_text.ts";
+import { GrowingBytes } from "./growing_bytes.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -24,7 +25,6 @@ const LAST_BLANK = 0x20;
 const LONGEST_REST_BYTES = 32 * 1024 * 1024;
 /** Length of one member of a list: gas pays for far less in a log. */
 const LONGEST_MEMBER_BYTES = 32 * 1024 * 1024;
-const FIRST_SIZE = 4 * 1024;
 
 /** Receives what is taken out. */
 export interface CutMembers {
@@ -45,42 +45,13 @@ function malformed(why: string): ChainUnavailable {
   return new ChainUnavailable("malformed", `Cannot read a long answer as ${why}`);
 }
 
-/** Bytes that grow. */
-class Bytes {
-  #buffer = new Uint8Array(FIRST_SIZE);
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  add(bytes: Uint8Array): void {
-    const size = this.#size + bytes.length;
-    if (size > this.#buffer.length) {
-      const larger = new Uint8Array(Math.max(size, 2 * this.#buffer.length));
-      larger.set(this.#buffer.subarray(0, this.#size));
-      this.#buffer = larger;
-    }
-    this.#buffer.set(bytes, this.#size);
-    this.#size = size;
-  }
-
-  /** Gives all of them away; there are none then. */
-  take(): Uint8Array {
-    const bytes = this.#buffer.subarray(0, this.#size);
-    this.#buffer = new Uint8Array(FIRST_SIZE);
-    this.#size = 0;
-    return bytes;
-  }
-}
-
 /** Cuts one text. */
 export class ListCutter {
   readonly #name: Uint8Array;
   readonly #members: CutMembers;
-  readonly #rest = new Bytes();
+  readonly #rest = new GrowingBytes();
   /** The beginning of a member whose end is in a later piece. */
-  readonly #begun = new Bytes();
+  readonly #begun = new GrowingBytes();
   readonly #decoder = new TextDecoder();
   readonly #encoder = new TextEncoder();
   #inText = false;

@@ -25,6 +25,8 @@ const MAX_IDLE_BYTES = 16 * 1024 * 1024;
 export interface LongBody {
   /** Bytes up to which a body is read as one text all the same. */
   readonly from: number;
+  /** Bytes of it at most; default above what any block can have. */
+  readonly mostBytes?: number;
   /** The body is longer: what was read of it comes first. Waits until there is room for it. */
   begin(signal: AbortSignal | undefined): Promise<void>;
   /** The next piece; it is overwritten after that. */
@@ -131,6 +133,7 @@ async function readOn(
   for (let at = 0; at < first.length; at += PIECE_BYTES) {
     await long.take(first.subarray(at, at + PIECE_BYTES));
   }
+  const { mostBytes = MAX_LONG_BYTES } = long;
   let size = first.length;
   giveBack(first.buffer);
   let buffer = new ArrayBuffer(PIECE_BYTES);
@@ -142,6 +145,6 @@ async function readOn(
     size += value.byteLength;
     await long.take(value);
     if (done) return long.end();
-    if (size > MAX_LONG_BYTES) throw tooLarge(MAX_LONG_BYTES, place);
+    if (size > mostBytes) throw tooLarge(mostBytes, place);
   }
 }

@@ -18,7 +18,8 @@ import { PROFILES, type TokenContracts } from "../profiles.ts";
 import { addressFromLogHex, addressToHex, addressToLogHex, tronAddress } from "./address.ts";
 import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope, signedTerms } from "./pay/envelope.ts";
-import { type AccountAnswer, accountSchema } from "./read/answers.ts";
+import type { AccountAnswer } from "./read/answers.ts";
+import { longAccount } from "./read/long_answers.ts";
 import {
   ChainParameters,
   delegationFee,
@@ -155,7 +156,7 @@ async function balanceOf(
   if (asset === "native") {
     const request = { path: "/walletsolidity/getaccount", body: { address: hex } };
     const account = await parts.pool.read((node, bound) => {
-      const read = () => readFrom(node, request, accountSchema, bound);
+      const read = () => readFrom(node, request, longAccount, bound);
       if (checkpoint === undefined) return read();
       const isSame = (one: AccountAnswer, other: AccountAnswer) => one.balance === other.balance;
       return readTwice(parts.pool, node, checkpoint, read, isSame, bound);

@@ -1,6 +1,6 @@
 /**
- * Bounds of nodes' answers. An answer is read in one go on the thread that serves everything: what a node may have it
- * read is bounded by what it was asked.
+ * Bounds of nodes' answers: what a node may have the thread read is bounded by what it was asked. Those that may be long
+ * are read piece by piece, see {@linkcode LongRead}; the others have a few values.
  *
  * @module
  */
@@ -8,13 +8,17 @@
 import { SHORT_BODY_BYTES } from "../../nodes/read_body.ts";
 
 const MEGABYTE = 1024 * 1024;
-/** A block has two megabytes at most, and four to five times as much as JSON. */
-const BLOCK_BYTES = 16 * MEGABYTE;
-
 /**
- * Bytes of an answer at most, by the last part of the path; of any other: a few values. An account lists every token that
- * anybody has sent it. Logs of a block are bounded by what they cost alone.
+ * A block has two megabytes at most, and as JSON four to five times as much; a contract's description that is made for
+ * it, twelve times.
  */
+const BLOCK_BYTES = 32 * MEGABYTE;
+/** A transaction has half a megabyte at most. */
+const TRANSACTION_BYTES = 8 * MEGABYTE;
+/** Logs and calls between contracts are bounded by what they cost alone: so many burn tens of thousands of TRX. */
+const RECEIPTS_BYTES = 256 * MEGABYTE;
+
+/** Bytes of an answer at most, by the last part of the path; of any other: a few values. */
 const MOST_BYTES: Readonly<Record<string, number>> = {
   // nodes that do not know how to leave transactions out answer a block with them
   getblock: BLOCK_BYTES,
@@ -22,12 +26,13 @@ const MOST_BYTES: Readonly<Record<string, number>> = {
   getblockbynum: BLOCK_BYTES,
   // a range that has more is read block by block
   getblockbylimitnext: 2 * BLOCK_BYTES,
-  gettransactioninfobyblocknum: 4 * BLOCK_BYTES,
-  gettransactioninfobyid: BLOCK_BYTES,
-  gettransactionbyid: 4 * MEGABYTE,
+  gettransactioninfobyblocknum: RECEIPTS_BYTES,
+  gettransactioninfobyid: RECEIPTS_BYTES,
+  gettransactionbyid: TRANSACTION_BYTES,
+  // an account lists every token that anybody has sent it
   getaccount: 4 * MEGABYTE,
   getaccountresource: 4 * MEGABYTE,
-  triggerconstantcontract: 2 * MEGABYTE,
+  triggerconstantcontract: 256 * 1024,
 };
 
 /** Bytes of the answer to a call at most. */

@@ -9,10 +9,8 @@
  */
 
 import { z } from "zod";
+import type { AnswerShape } from "../../nodes/json_rpc.ts";
 import { listSchema } from "../../nodes/list_schema.ts";
-
-/** Shape that an answer must have; a zod schema is one. */
-export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 /** Integers above 2^53 cannot be trusted after JSON.parse, so `int()` refuses them. */
@@ -39,7 +37,8 @@ export const headOrNothingSchema = z.union([
   z.strictObject({}).transform(() => null),
 ]);
 
-const transactionSchema = z.object({
+/** A transaction as it stands in a block. */
+export const transactionSchema = z.object({
   txID: hash,
   raw_data: z.object({ expiration: whole.optional() }),
   ret: listSchema(z.object({ contractRet: z.string().max(64).optional() })).optional(),
@@ -79,7 +78,8 @@ const logSchema = z.object({
 /** An event log; `address` is 40 hex digits without `41`. */
 export type LogAnswer = z.infer<typeof logSchema>;
 
-const receiptSchema = z.object({
+/** Receipt of a transaction. */
+export const receiptSchema = z.object({
   // Of use only where it is the id of a transaction.
   id: z.string().length(64),
   fee: whole.default(0),
@@ -218,7 +218,8 @@ function isHash(value: unknown): value is string {
   return typeof value === "string" && HASH.test(value);
 }
 
-function readBlock(json: unknown): FullBlockAnswer | null {
+/** A block with its transactions; null for what is none, or has another shape. */
+export function readBlock(json: unknown): FullBlockAnswer | null {
   if (!isObject(json)) return null;
   const { blockID, block_header: header, transactions: list = [] } = json;
   const raw = isObject(header) ? header["raw_data"] : null;
@@ -230,7 +231,8 @@ function readBlock(json: unknown): FullBlockAnswer | null {
   return { blockID, block_header: { raw_data: { number, parentHash, timestamp } }, transactions };
 }
 
-function readTransaction(json: unknown): TransactionAnswer | null {
+/** A transaction with its result; null for what is none, or has another shape. */
+export function readTransaction(json: unknown): TransactionAnswer | null {
   if (!isObject(json)) return null;
   const { txID, raw_data: raw, ret } = json;
   if (!isHash(txID) || !isObject(raw) || !Array.isArray(ret) || ret.length !== 1) return null;
@@ -241,8 +243,8 @@ function readTransaction(json: unknown): TransactionAnswer | null {
   return { txID, raw_data: { expiration }, ret: [{ contractRet }] };
 }
 
-/** Protobuf leaves out what is zero or empty; it is put back as the schema does. */
-function readReceipt(json: unknown): ReceiptAnswer | null {
+/** A receipt, null for what is none. Protobuf leaves out what is zero or empty; it is put back as the schema does. */
+export function readReceipt(json: unknown): ReceiptAnswer | null {
   if (!isObject(json)) return null;
   const { id, fee = 0, blockNumber, blockTimeStamp = 0, receipt = {}, result, log = [] } = json;
   if (typeof id !== "string" || id.length !== 64) return null;
@@ -264,7 +266,8 @@ function readReceipt(json: unknown): ReceiptAnswer | null {
   };
 }
 
-function readLog(json: unknown): LogAnswer | null {
+/** A log; null for what is none. */
+export function readLog(json: unknown): LogAnswer | null {
   if (!isObject(json)) return null;
   const { address, topics = [], data = "" } = json;
   if (!isWord(address) || typeof data !== "string") return null;

@@ -7,7 +7,8 @@
 import { fromTokenUnits } from "../../../ledger/money/amount.ts";
 import { ChainUnavailable } from "../../chain.ts";
 import type { FeeEstimate } from "../../fees.ts";
-import { accountSchema, chainParametersSchema, type LogAnswer } from "./answers.ts";
+import { longAccount } from "./long_answers.ts";
+import { chainParametersSchema, type LogAnswer } from "./answers.ts";
 import { constantCall } from "./constant_call.ts";
 import { SALT_SUN } from "../pay/envelope.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
@@ -205,7 +206,7 @@ export async function estimateNativeTransfer(
   signal?: AbortSignal,
 ): Promise<FeeEstimate> {
   const request = { path: "/wallet/getaccount", body: { address: to } };
-  const account = await readAny(pool, request, accountSchema, signal);
+  const account = await readAny(pool, request, longAccount, signal);
   const fee = sunAmount(
     account.address === undefined ? prices.activation : NATIVE_TRANSFER_BYTES * prices.byte,
   );

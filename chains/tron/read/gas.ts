@@ -9,11 +9,10 @@ import { type Amount, fromTokenUnits } from "../../../ledger/money/amount.ts";
 import type { SweepCosts } from "../../fees.ts";
 import {
   type AccountResourceAnswer,
-  accountResourceSchema,
-  accountSchema,
   canDelegateSchema,
   delegatedResourceSchema,
 } from "./answers.ts";
+import { longAccount, longAccountResources } from "./long_answers.ts";
 import { sunAmount, TRX_DECIMALS } from "../token_contracts.ts";
 import {
   type ChainParameters,
@@ -115,12 +114,12 @@ export async function delegatedStake(
 
 function readAccount(pool: NodePool, address: string, signal?: AbortSignal) {
   const request = { path: "/walletsolidity/getaccount", body: { address } };
-  return readAny(pool, request, accountSchema, signal);
+  return readAny(pool, request, longAccount, signal);
 }
 
 function readResources(pool: NodePool, address: string, signal?: AbortSignal) {
   const request = { path: "/wallet/getaccountresource", body: { address } };
-  return readAny(pool, request, accountResourceSchema, signal);
+  return readAny(pool, request, longAccountResources, signal);
 }
 
 /** Bytes are paid as a whole from stake, or from the free allowance, or burned. @returns sun */

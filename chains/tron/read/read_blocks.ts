@@ -11,7 +11,7 @@ import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readAhead } from "../../nodes/read_ahead.ts";
-import { blockHeadSchema, headOrNothingSchema } from "./answers.ts";
+import { longHead, longHeadOrNothing } from "./long_answers.ts";
 import { blockRefOf, type ParseContext } from "./parse_block.ts";
 import { readEither, readFrom } from "./read_from.ts";
 import { prefixOf, readOne, readRange } from "./read_range.ts";
@@ -36,7 +36,7 @@ export async function readNewest(
         node,
         { path: `${prefix}/getblock`, body: { detail: false } },
         { path: `${prefix}/getnowblock`, body: {} },
-        blockHeadSchema,
+        longHead,
         bound,
       );
       const block = blockRefOf(answer);
@@ -95,6 +95,6 @@ export function readBlocks(
 /** Place of a block in a node's chain; see {@linkcode BlockAt}. */
 export const tronBlockAt: BlockAt = async (node, height, finality, signal) => {
   const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
-  const answer = await readFrom(node, request, headOrNothingSchema, signal);
+  const answer = await readFrom(node, request, longHeadOrNothing, signal);
   return answer === null ? null : blockRefOf(answer);
 };

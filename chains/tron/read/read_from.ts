@@ -6,12 +6,13 @@
 
 import { logEvent } from "../../../log/log_event.ts";
 import { ChainUnavailable } from "../../chain.ts";
+import type { AnswerShape } from "../../nodes/json_rpc.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
 import { saysBusy, saysNotServed, suspensionIn } from "./refusal_texts.ts";
 import { mostBytesOf } from "./answer_sizes.ts";
-import type { AnswerShape } from "./answers.ts";
+import { isLong, LongRead } from "./long_answers.ts";
 
 /** The node and the call that a failure names. */
 interface Place {
@@ -114,14 +115,16 @@ export async function readFrom<T>(
   const earlier = node.coolDowns.failureOf(path) ?? node.coolDowns.failureOf(at.call);
   if (earlier !== null) throw earlier;
   try {
-    const answer = await node.post(path, text, signal, { mostBytes: mostBytesOf(path) });
+    const mostBytes = mostBytesOf(path);
+    const long = isLong(schema) ? new LongRead(schema, mostBytes) : undefined;
+    const answer = await node.post(path, text, signal, { mostBytes, long });
     const failure = failureOf(answer, at);
     if (failure !== null) {
       const isUnknown = answer.status === 404 || answer.status === 405;
       if (isUnknown && !(failure instanceof NotServed)) node.markUnknown(path);
       throw failure;
     }
-    const found = parseAnswer(answer.text, schema, at);
+    const found = parseAnswer(answer.text, long?.hasBegun ? long.shape : schema, at);
     const refusal = refused?.(found, node) ?? null;
     if (refusal !== null) throw refusalOf(refusal, at);
     node.coolDowns.succeeded(at.call);

@@ -5,13 +5,8 @@
  */
 
 import { type BlockAnswer, ChainUnavailable, type Finality } from "../../chain.ts";
-import {
-  blockListShape,
-  blockOrNothingSchema,
-  type FullBlockAnswer,
-  type ReceiptAnswer,
-  receiptsShape,
-} from "./answers.ts";
+import type { FullBlockAnswer, ReceiptAnswer } from "./answers.ts";
+import { longBlock, longBlockList, longReceipts } from "./long_answers.ts";
 import { type BlockRange, type Reading, readInSteps } from "../../nodes/block_range.ts";
 import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
@@ -53,7 +48,7 @@ async function completeBlock(
   if (answer.transactions.length === 0) return parsed(answer, [], context);
   const path = `${prefixOf(finality)}/gettransactioninfobyblocknum`;
   const body = { num: answer.block_header.raw_data.number };
-  const receipts = await readFrom(node, { path, body }, receiptsShape, signal);
+  const receipts = await readFrom(node, { path, body }, longReceipts(context.tokens), signal);
   return parsed(answer, receipts, context);
 }
 
@@ -81,7 +76,7 @@ export async function readOne(
   signal: AbortSignal,
 ): Promise<BlockAnswer> {
   const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
-  const answer = await readFrom(node, request, blockOrNothingSchema, signal);
+  const answer = await readFrom(node, request, longBlock, signal);
   if (answer === null) return { kind: "missing", height };
   requireBlock(answer, height, context, node);
   return await completeBlock(node, answer, finality, context, signal);
@@ -113,7 +108,7 @@ async function headsOf(
     path: `${prefixOf(finality)}/getblockbylimitnext`,
     body: { startNum: from, endNum: to + 1 },
   };
-  const { block: found } = await readFrom(node, request, blockListShape, signal);
+  const { block: found } = await readFrom(node, request, longBlockList, signal);
   const sorted = found.toSorted((a, b) =>
     a.block_header.raw_data.number - b.block_header.raw_data.number
   );

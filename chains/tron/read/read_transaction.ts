@@ -14,7 +14,7 @@ import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readFrom } from "./read_from.ts";
-import { receiptOrNothingSchema, transactionOrNothingSchema } from "./answers.ts";
+import { longReceipt, longTransaction } from "./long_answers.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
 import { prefixOf } from "./read_range.ts";
 
@@ -68,7 +68,7 @@ async function readFromOne(
   const transaction = await readFrom(
     node,
     { path: `${prefix}/gettransactionbyid`, body },
-    transactionOrNothingSchema,
+    longTransaction,
     signal,
   );
   if (transaction === null) return { kind: "missing", txid };
@@ -81,7 +81,7 @@ async function readFromOne(
   const receipt = await readFrom(
     node,
     { path: `${prefix}/gettransactioninfobyid`, body },
-    receiptOrNothingSchema,
+    longReceipt(context.tokens),
     signal,
   );
   if (receipt === null) return { kind: "incomplete", txid, reason: "it has no receipt yet" };

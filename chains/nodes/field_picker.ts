@@ -1,0 +1,377 @@
+/**
+ * Reads some fields of a JSON text that comes in pieces and passes over all others, whatever they have: a text of any
+ * length and content costs time by its bytes alone, and memory by what is kept of it. Members of long lists are handed
+ * on one by one.
+ *
+ * @module
+ */
+
+import { ChainUnavailable } from "../chain.ts";
+import { GrowingBytes } from "./growing_bytes.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+/** Blank, tab and line ends are no larger. */
+const LAST_BLANK = 0x20;
+
+/** Bytes of what is kept together at most: an event's data has six megabytes, as contracts have no more memory. */
+const LONGEST_KEPT_BYTES = 8 * 1024 * 1024;
+/** Bytes of members that are read together: whatever they have, they hold the thread for a few milliseconds. */
+const RUN_BYTES = 64 * 1024;
+/** Values that are kept together at most, far more than any object has of use: each costs time to read. */
+const MOST_KEPT_VALUES = 1_000;
+/** Longer names are none of those that are read. */
+const LONGEST_NAME = 64;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const COMMA_BYTES = Uint8Array.of(COMMA);
+const NULL = encoder.encode("null");
+
+/** Fields that are read, by their names. */
+export interface Fields {
+  readonly [name: string]: Part;
+}
+
+/** Part of a field that is read: `value`, a text, a number or a list of them; else some fields of an object, or of each of a list. */
+export type Part = "value" | Objects;
+
+/** Fields that are read of an object, or of each of a list. */
+export class Objects {
+  readonly #byLength: Name[][] = [];
+
+  /** @param list name under which each member of the list is handed on by itself; null: they stay in the text */
+  constructor(fields: Fields, readonly list: string | null = null) {
+    for (const [name, part] of Object.entries(fields)) {
+      const bytes = encoder.encode(name);
+      const sameLength = this.#byLength[bytes.length] ??= [];
+      sameLength.push({ bytes, label: encoder.encode(`"${name}":`), part });
+    }
+  }
+
+  /** The field of a name, in the first bytes of a buffer. */
+  named(buffer: Uint8Array, length: number): Name | null {
+    const sameLength = this.#byLength[length];
+    return sameLength?.find(({ bytes }) => beginsWith(buffer, bytes)) ?? null;
+  }
+}
+
+function beginsWith(buffer: Uint8Array, bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] !== buffer[i]) return false;
+  return true;
+}
+
+/** A name as it stands in a text. */
+interface Name {
+  readonly bytes: Uint8Array;
+  /** With quotes and colon. */
+  readonly label: Uint8Array;
+  readonly part: Part;
+}
+
+/** An object or list that is open and read. */
+interface Open {
+  readonly isList: boolean;
+  readonly part: Part;
+  /** Receives its members. */
+  readonly out: GrowingBytes;
+  /** Fields or members that were kept. */
+  count: number;
+}
+
+function malformed(why: string): ChainUnavailable {
+  return new ChainUnavailable("malformed", `Cannot read a long answer as ${why}`);
+}
+
+/** Reads one text. */
+export class FieldPicker {
+  readonly #root: Part;
+  readonly #member: (list: string, json: unknown) => void;
+  readonly #open: Open[] = [];
+  /** Texts under way: the whole one, and a member of each list in the other. */
+  readonly #outs = [new GrowingBytes()];
+  /** Values in each of them. */
+  readonly #values = [0];
+  #depth = 0;
+  /** Objects and lists that are open and passed over. */
+  #passedOver = 0;
+  #at: "between" | "text" | "word" = "between";
+  #isEscaped = false;
+  #isName = false;
+  /** The present text or word is kept. */
+  #isKept = false;
+  readonly #name = new Uint8Array(LONGEST_NAME);
+  #nameLength = 0;
+  #expectsName = false;
+  /** The field whose value is next. */
+  #field: Name | null = null;
+  #isOver = false;
+
+  /**
+   * @param member receives each member of the lists that have a name, by that. A short one is whole, with all of its
+   *   fields and lists; from a long one lists with a name were handed on before it and are empty
+   */
+  constructor(root: Part, member: (list: string, json: unknown) => void) {
+    this.#root = root;
+    this.#member = member;
+  }
+
+  /**
+   * Takes the next piece of the text.
+   *
+   * @throws {ChainUnavailable} `malformed` where it is no JSON or what is kept of it is too long
+   */
+  push(piece: Uint8Array): void {
+    for (let i = 0; i < piece.length;) {
+      if (this.#at === "text") i = this.#text(piece, i);
+      else if (this.#at === "word") i = this.#word(piece, i);
+      else {
+        const byte = piece[i] as number;
+        if (byte <= LAST_BLANK) i += 1;
+        else if (byte === OPEN) i = this.#run(piece, i) ?? this.#next(byte, i);
+        else i = this.#next(byte, i);
+      }
+    }
+  }
+
+  /** The text of the fields that were read, without the members of lists that were handed on. @throws {ChainUnavailable} see {@linkcode push} */
+  end(): string {
+    if (this.#at === "text" || this.#open.length > 0 || this.#passedOver > 0) {
+      throw malformed("it has no end");
+    }
+    return decoder.decode(this.#out.bytes);
+  }
+
+  get #out(): GrowingBytes {
+    return this.#outs[this.#depth] as GrowingBytes;
+  }
+
+  /** Handles a byte between texts and words. @returns the place from which on it goes on */
+  #next(byte: number, i: number): number {
+    if (byte === QUOTE) {
+      this.#at = "text";
+      this.#isName = this.#expectsName && this.#passedOver === 0;
+      if (this.#isName) this.#nameLength = 0;
+      else this.#beginValue();
+      // its quote is kept with it
+      if (this.#isKept) this.#out.put(QUOTE);
+    } else if (byte === OPEN || byte === OPEN_LIST) this.#beginInner(byte === OPEN_LIST);
+    else if (byte === CLOSE || byte === CLOSE_LIST) this.#endInner(byte === CLOSE_LIST);
+    else if (byte === COMMA) this.#expectsName = this.#open.at(-1)?.isList === false;
+    else if (byte === COLON) this.#expectsName = false;
+    else {
+      this.#at = "word";
+      this.#beginValue();
+      return i;
+    }
+    return i + 1;
+  }
+
+  /**
+   * Hands on short members of a list that are whole in a piece as they are: that is faster than looking at their fields.
+   *
+   * @returns the place after them; null where there are none
+   */
+  #run(piece: Uint8Array, from: number): number | null {
+    const open = this.#open.at(-1);
+    if (open?.isList !== true || this.#passedOver > 0) return null;
+    const list = listOf(open.part);
+    if (list === null) return null;
+    const to = endOfRun(piece, from);
+    if (to === from) return null;
+    const members = jsonOf(`[${decoder.decode(piece.subarray(from, to))}]`) as readonly unknown[];
+    for (const member of members) this.#member(list, member);
+    return to;
+  }
+
+  /** Goes on within a text. */
+  #text(piece: Uint8Array, from: number): number {
+    let i = from;
+    for (; i < piece.length; i++) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else {
+        while (i < piece.length && piece[i] !== QUOTE && piece[i] !== BACKSLASH) i++;
+        if (piece[i] === QUOTE) break;
+        this.#isEscaped = piece[i] === BACKSLASH;
+      }
+    }
+    if (this.#isName) this.#addToName(piece.subarray(from, i));
+    else if (this.#isKept) this.#keep(piece.subarray(from, Math.min(i + 1, piece.length)));
+    if (i < piece.length) this.#endText();
+    return i + 1;
+  }
+
+  #addToName(part: Uint8Array): void {
+    const length = this.#nameLength + part.length;
+    if (length <= LONGEST_NAME) this.#name.set(part, this.#nameLength);
+    this.#nameLength = length;
+  }
+
+  #endText(): void {
+    this.#at = "between";
+    this.#isKept = false;
+    if (!this.#isName) return;
+    this.#isName = false;
+    const part = this.#open.at(-1)?.part;
+    this.#field = part instanceof Objects ? part.named(this.#name, this.#nameLength) : null;
+  }
+
+  /** Goes on within a number or another word. */
+  #word(piece: Uint8Array, from: number): number {
+    let i = from;
+    while (i < piece.length && isOfWord(piece[i] as number)) i++;
+    if (this.#isKept) this.#keep(piece.subarray(from, i));
+    if (i < piece.length) {
+      this.#at = "between";
+      this.#isKept = false;
+    }
+    return i;
+  }
+
+  /** Part of the next value that is read; null: it is passed over. */
+  #wanted(): Part | null {
+    if (this.#passedOver > 0) return null;
+    const open = this.#open.at(-1);
+    if (open?.isList === true) return open.part;
+    if (open !== undefined) return this.#field?.part ?? null;
+    if (this.#isOver) throw malformed("it goes on after its end");
+    this.#isOver = true;
+    return this.#root;
+  }
+
+  /** A text or word begins that is no name. */
+  #beginValue(): void {
+    const part = this.#wanted();
+    this.#isKept = part === "value";
+    if (part === null) return;
+    this.#begin();
+    if (part !== "value") this.#keep(NULL);
+  }
+
+  /** Begins a value that is kept, or has null in its place. */
+  #begin(): void {
+    const open = this.#open.at(-1);
+    if (open === undefined) return;
+    if (open.isList && listOf(open.part) !== null) throw malformed("a list has no objects");
+    const values = (this.#values[this.#depth] ?? 0) + 1;
+    if (values > MOST_KEPT_VALUES) {
+      throw malformed(`a part of it has more than ${values - 1} values`);
+    }
+    this.#values[this.#depth] = values;
+    if (open.count > 0) this.#keep(COMMA_BYTES);
+    open.count += 1;
+    if (this.#field !== null) this.#keep(this.#field.label);
+    this.#field = null;
+  }
+
+  #beginInner(isList: boolean): void {
+    const part = this.#wanted();
+    const outer = this.#open.at(-1);
+    if (part === null) {
+      this.#passedOver += 1;
+      return;
+    }
+    const isMember = !isList && outer?.isList === true && listOf(part) !== null;
+    if (isMember) {
+      this.#depth += 1;
+      this.#outs[this.#depth] ??= new GrowingBytes();
+      this.#out.clear();
+      this.#values[this.#depth] = 0;
+    } else {
+      this.#begin();
+      // a list of lists, or an object for a value: it is wrong, and no more is read of it
+      if (isList ? outer?.isList === true : part === "value") {
+        this.#keep(NULL);
+        this.#passedOver += 1;
+        return;
+      }
+    }
+    this.#out.put(isList ? OPEN_LIST : OPEN);
+    this.#open.push({ isList, part, out: this.#out, count: 0 });
+    this.#expectsName = !isList;
+    this.#field = null;
+  }
+
+  #endInner(isList: boolean): void {
+    this.#expectsName = false;
+    if (this.#passedOver > 0) {
+      this.#passedOver -= 1;
+      return;
+    }
+    const ended = this.#open.pop();
+    if (ended?.isList !== isList) throw malformed("its brackets do not match");
+    this.#field = null;
+    this.#out.put(isList ? CLOSE_LIST : CLOSE);
+    const outer = this.#open.at(-1);
+    if (isList || outer?.isList !== true) return;
+    const list = listOf(outer.part);
+    if (list === null) return;
+    const json = jsonOf(decoder.decode(this.#out.bytes));
+    this.#out.clear();
+    this.#depth -= 1;
+    this.#member(list, json);
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (this.#out.size + bytes.length > LONGEST_KEPT_BYTES) {
+      throw malformed(`a part of it has more than ${LONGEST_KEPT_BYTES} bytes`);
+    }
+    this.#out.add(bytes);
+  }
+}
+
+/** The name of a list whose members are handed on; null: they are not. */
+function listOf(part: Part): string | null {
+  return part === "value" ? null : part.list;
+}
+
+/** The place after the last of the objects that begin at a place and are whole within a short part of a piece. */
+function endOfRun(piece: Uint8Array, from: number): number {
+  const most = Math.min(piece.length, from + RUN_BYTES);
+  let depth = 0;
+  let to = from;
+  for (let i = from; i < most; i++) {
+    const byte = piece[i] as number;
+    if (byte === QUOTE) {
+      i = endOfText(piece, i + 1);
+    } else if (byte === OPEN || byte === OPEN_LIST) {
+      if (depth === 0 && byte === OPEN_LIST) return to;
+      depth += 1;
+    } else if (byte === CLOSE || byte === CLOSE_LIST) {
+      if (depth === 0) return to;
+      depth -= 1;
+      if (depth === 0) to = i + 1;
+    }
+  }
+  return to;
+}
+
+/** The place of the quote that ends a text; the piece's end where none does. */
+function endOfText(piece: Uint8Array, from: number): number {
+  let i = from;
+  for (; i < piece.length; i++) {
+    const byte = piece[i];
+    if (byte === QUOTE) return i;
+    if (byte === BACKSLASH) i += 1;
+  }
+  return i;
+}
+
+function isOfWord(byte: number): boolean {
+  return byte > LAST_BLANK && byte !== COMMA && byte !== CLOSE && byte !== CLOSE_LIST &&
+    byte !== COLON && byte !== QUOTE && byte !== OPEN && byte !== OPEN_LIST;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed("a member of a list is no JSON");
+  }
+}
