@@ -228,11 +228,12 @@ export async function solidCheckpoint(
   chain: Pick<Chain, "network" | "blocks">,
   cursor: Cursor | null,
   endedHeight: number | null,
+  signal?: AbortSignal,
 ): Promise<Checkpoint | undefined> {
   const known = cursor ?? undefined;
   if (endedHeight === null || endedHeight <= (known?.height ?? -1)) return known;
   // its hash is known to nodes alone: to those that have what the scan has read
-  for await (const answer of chain.blocks(endedHeight, endedHeight, "solid", undefined, known)) {
+  for await (const answer of chain.blocks(endedHeight, endedHeight, "solid", signal, known)) {
     if (answer.kind === "block") return answer.block;
   }
   throw new NotOurChain(

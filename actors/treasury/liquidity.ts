@@ -73,17 +73,25 @@ export class WalletLiquidity {
   readonly #chain: Chain;
   readonly #commitments: Commitments;
   readonly #checkpoint: Checkpoint | undefined;
+  readonly #signal: AbortSignal | undefined;
   readonly #left = new Map<string, Amount>();
   #stake: Amount | null = null;
 
   /**
    * @param commitments what the hot wallet has signed away and solid blocks do not show yet
    * @param checkpoint what a node must have for its balances to be believed; undefined: any is
+   * @param signal ends what nodes are asked
    */
-  constructor(chain: Chain, commitments: Commitments, checkpoint: Checkpoint | undefined) {
+  constructor(
+    chain: Chain,
+    commitments: Commitments,
+    checkpoint: Checkpoint | undefined,
+    signal: AbortSignal | undefined,
+  ) {
     this.#chain = chain;
     this.#commitments = commitments;
     this.#checkpoint = checkpoint;
+    this.#signal = signal;
   }
 
   /**
@@ -97,7 +105,7 @@ export class WalletLiquidity {
     const known = this.#left.get(key);
     if (known !== undefined) return known;
     const payer = payerOf(this.#chain, wallet);
-    const balance = await this.#chain.balanceOf(payer, asset, undefined, this.#checkpoint);
+    const balance = await this.#chain.balanceOf(payer, asset, this.#signal, this.#checkpoint);
     // a deposit address has one sweep at a time, so that nothing else of it is reserved
     const reserved = wallet === "hot" ? this.#commitments.assets.get(asset)?.signed ?? ZERO : ZERO;
     const left = subtract(balance, reserved);
@@ -111,7 +119,7 @@ export class WalletLiquidity {
    * @throws {ChainUnavailable} when it cannot be read
    */
   async delegatable(): Promise<Amount> {
-    return this.#stake ??= await gasOf(this.#chain).delegatable();
+    return this.#stake ??= await gasOf(this.#chain).delegatable(this.#signal);
   }
 
   /**

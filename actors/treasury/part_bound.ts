@@ -1,5 +1,12 @@
+/** The time that questions to nodes have. */
+export interface TimeBound {
+  /** Ends what is asked. */
+  readonly signal: AbortSignal;
+  readonly isOver: boolean;
+}
+
 /** The time that a part of a poll has: what it has not begun by then is left for the next poll. */
-export class PartBound {
+export class PartBound implements TimeBound {
   readonly #end: number;
   /** Ends the questions of the part with its time. */
   readonly signal: AbortSignal;

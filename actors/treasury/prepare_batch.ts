@@ -15,6 +15,7 @@ import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
 import { ABOVE_CAP } from "./lane_turn.ts";
 import { coinWalletOf, isDelegation, WalletLiquidity } from "./liquidity.ts";
+import type { TimeBound } from "./part_bound.ts";
 import { type Price, type PriceOf, priceOf, pricesAhead } from "./prices.ts";
 import { halvesOf, sharedTransactions } from "./shared_sweeps.ts";
 import { ANOTHER_TRY, type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
@@ -58,6 +59,8 @@ export interface Batch {
   readonly waits: Waits;
   /** Takes the currencies that nodes do not answer for. */
   readonly silent: Set<OutgoingAsset>;
+  /** The time that nodes have for all of it; what is not answered for by then waits. Null: none is set. */
+  readonly bound: TimeBound | null;
 }
 
 /**
@@ -68,27 +71,29 @@ export interface Batch {
  */
 export async function prepareBatch(
   chain: Chain,
-  { rows, commitments, cursor, unlucky, waits, silent }: Batch,
+  { rows, commitments, cursor, unlucky, waits, silent, bound }: Batch,
 ): Promise<readonly Payable[]> {
   if (rows.length === 0) return [];
   const { endedHeight } = commitments;
-  const solid = await chain.solid();
+  const signal = bound?.signal;
+  const isOver = () => bound?.isOver === true;
+  const solid = await chain.solid(signal);
   if (solid.height < Math.max(cursor?.height ?? -1, endedHeight ?? -1)) {
     for (const row of rows) waitForNode(row, waits, `it is at block ${solid.height}`);
     return [];
   }
   let checkpoint: Checkpoint | undefined;
   try {
-    checkpoint = await solidCheckpoint(chain, cursor, endedHeight);
+    checkpoint = await solidCheckpoint(chain, cursor, endedHeight, signal);
   } catch (error) {
     if (!(error instanceof NotOurChain)) throw error;
     for (const row of rows) waitForNode(row, waits, error.message);
     return [];
   }
-  const liquidity = new WalletLiquidity(chain, commitments, checkpoint);
+  const liquidity = new WalletLiquidity(chain, commitments, checkpoint, signal);
   const payable: Payable[] = [];
   const silences = new Silences();
-  const price = (row: QueuedRow) => priceOf(chain, [row]);
+  const price = (row: QueuedRow) => priceOf(chain, [row], signal);
   const addPayable = async (carried: Payable["rows"], { fee, cost, feeLimit }: Price) => {
     // the fee is one: the others take nothing but what they move
     for (const [place, row] of carried.entries()) {
@@ -98,6 +103,7 @@ export async function prepareBatch(
   };
   const prepareNext = async (left: QueuedRow[], priceOfNext: PriceOf) => {
     for (let row = silences.next(left); row !== undefined; row = silences.next(left)) {
+      if (isOver()) return;
       try {
         const price = await priceIfPayable(row, liquidity, priceOfNext, waits);
         if (price === null) continue;
@@ -107,13 +113,18 @@ export async function prepareBatch(
         if (error instanceof NotOurChain) {
           for (const one of [row, ...left.splice(0)]) waitForNode(one, waits, error.message);
         } else if (error instanceof ChainUnavailable) {
-          silences.unanswered(row, error);
+          unanswered([row], error);
         } else {
           const reason = `it cannot be prepared: ${error instanceof Error ? error.message : error}`;
           waits.add(row, reason, PAUSES.own, "the others go on");
         }
       }
     }
+  };
+  // what was asked for when the time was over is not to blame, and makes way for the others the next time
+  const unanswered = ([head, ...others]: Payable["rows"], error: ChainUnavailable) => {
+    if (!isOver()) return silences.unanswered(head, error);
+    for (const row of [head, ...others]) waits.add(row, ANOTHER_TRY, PAUSES.node, error.message);
   };
   // what one wallet pays for shares its money; deposit addresses have nothing to do with each other
   const transactions = sharedTransactions(
@@ -128,7 +139,7 @@ export async function prepareBatch(
   const prepareShared = async (there: Payable["rows"]) => {
     const parts = [there];
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-      const found = await priceOfShared(chain, part, liquidity, waits);
+      const found = await priceOfShared(chain, part, liquidity, waits, signal);
       // one that would fail would fail all: each finds out for itself
       if (found === "apart") await prepareNext([...part], price);
       else if (found instanceof ChainUnavailable) {
@@ -143,7 +154,7 @@ export async function prepareBatch(
   };
   for (const shared of transactions.filter((one) => one.length > 1)) {
     const head = silences.next([shared[0]]);
-    if (head === undefined) continue;
+    if (head === undefined || isOver()) continue;
     try {
       const there = await whoseMoneyIsThere(shared, liquidity, waits);
       if (there === null) continue;
@@ -153,7 +164,7 @@ export async function prepareBatch(
       if (error instanceof NotOurChain) {
         for (const one of shared) waitForNode(one, waits, error.message);
       } else if (error instanceof ChainUnavailable) {
-        silences.unanswered(head, error);
+        unanswered(shared, error);
       } else {
         const reason = `it cannot be prepared: ${error instanceof Error ? error.message : error}`;
         for (const one of shared) waits.add(one, reason, PAUSES.own, "each is tried by itself");
@@ -161,16 +172,17 @@ export async function prepareBatch(
     }
   }
   silences.addTo(waits);
-  if (silences.givenUp.length > 0 && silences.last !== null) {
-    for (const currency of silences.givenUp) silent.add(currency);
-    const done = new Set(payable.flatMap((one) => one.rows.map(({ id }) => id)));
-    const left = rows.filter(({ id }) => !done.has(id) && !waits.has(id));
-    for (const row of left) waits.leave(row);
-    if (payable.length === 0) throw silences.last;
-    logEvent("treasury.transfers_left", {
-      count: left.length,
-      reason: silences.last.message,
-    });
+  const { givenUp, last } = silences;
+  const isGivenUp = givenUp.length > 0 && last !== null;
+  if (!isGivenUp && !isOver()) return payable;
+  for (const currency of givenUp) silent.add(currency);
+  const done = new Set(payable.flatMap((one) => one.rows.map(({ id }) => id)));
+  const left = rows.filter(({ id }) => !done.has(id) && !waits.has(id));
+  for (const row of left) waits.leave(row);
+  if (isGivenUp && payable.length === 0) throw last;
+  if (left.length > 0) {
+    const reason = isGivenUp ? last.message : "nodes are slow";
+    logEvent("treasury.transfers_left", { count: left.length, reason });
   }
   return payable;
 }
@@ -272,10 +284,11 @@ async function priceOfShared(
   shared: Payable["rows"],
   liquidity: WalletLiquidity,
   waits: Waits,
+  signal: AbortSignal | undefined,
 ): Promise<Price | "apart" | ChainUnavailable | null> {
   let price: Price;
   try {
-    price = await priceOf(chain, shared);
+    price = await priceOf(chain, shared, signal);
   } catch (error) {
     if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
     // one of them is to blame: each finds out for itself

@@ -14,6 +14,7 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { commitApart } from "./commit_apart.ts";
 import type { Lanes } from "./lanes.ts";
 import { coinWalletOf } from "./liquidity.ts";
+import type { TimeBound } from "./part_bound.ts";
 import type { Payable } from "./prepare_batch.ts";
 import { type NumberedRequest, type NumberedTransaction, signNonces } from "./sign_nonces.ts";
 import { isClosed } from "./signed_rows.ts";
@@ -37,6 +38,8 @@ export interface Numbered {
   readonly lanes: Lanes;
   /** Takes what has no room, and what no node answers for. */
   readonly waits: Waits;
+  /** The time that nodes have; null: none is set. */
+  readonly bound: TimeBound | null;
 }
 
 /**
@@ -50,7 +53,7 @@ export interface Numbered {
 export async function signNumbered(
   chain: Chain,
   deps: Pick<TreasuryDeps, "sql" | "signer">,
-  { turn, payable, lanes, waits }: Numbered,
+  { turn, payable, lanes, waits, bound }: Numbered,
   onRefused: (row: QueuedRow, reason: string, isShared: boolean) => void,
 ): Promise<readonly NumberedTransaction[] | null> {
   const [newest] = payable;
@@ -58,7 +61,7 @@ export async function signNumbered(
   const { sql } = deps;
   const roomy = withinRoom(payable.map(sharedOf), lanes, waits);
   const allowed = await judged(chain, deps.signer, roomy, onRefused);
-  const firsts = await firstsOf(allowed, lanes, waits);
+  const firsts = await firstsOf(allowed, lanes, waits, bound?.signal);
   const shared = allowed.filter(({ payer }) => payer === "hot" || firsts.has(payer));
   const wanted = shared.map(({ payer, rows }, place) =>
     rows.map(({ id: outgoingId, merchantId }): WantedNonce => ({
@@ -134,6 +137,7 @@ async function firstsOf(
   shared: readonly Shared[],
   lanes: Lanes,
   waits: Waits,
+  signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, number>> {
   const firsts = new Map<string, number>();
   const payers = [...Map.groupBy(shared, ({ payer }) => payer)].filter(([payer]) =>
@@ -143,7 +147,7 @@ async function firstsOf(
     for (let next = payers.shift(); next !== undefined; next = payers.shift()) {
       const [payer, own] = next;
       try {
-        firsts.set(payer, await lanes.firstOf(payer));
+        firsts.set(payer, await lanes.firstOf(payer, signal));
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         for (const row of own.flatMap(({ rows }) => rows)) {

@@ -20,8 +20,9 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { commitApart } from "./commit_apart.ts";
 import type { Lanes } from "./lanes.ts";
+import type { TimeBound } from "./part_bound.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
-import { signNumbered } from "./sign_numbered.ts";
+import { type Numbered, signNumbered } from "./sign_numbered.ts";
 import { byTransaction, faultOf, isClosed, rowsOf, termsOf } from "./signed_rows.ts";
 import type { TreasuryDeps } from "./treasury_deps.ts";
 import { ANOTHER_TRY, CurrencyHolds, type Pause, PAUSES, Waits } from "./waits.ts";
@@ -59,6 +60,7 @@ export interface LeftAlone {
  * @param limit the most that are taken, at most {@linkcode BATCH_LIMIT}
  * @param of whose transfers are taken
  * @param lanes where the chain counts nonces
+ * @param bound the time that nodes have; null: none is set
  * @throws when the chain, the signer or the database does not answer; the turn is given up then
  */
 export async function signQueued(
@@ -68,6 +70,7 @@ export async function signQueued(
   of: QueueOf = "merchants",
   leftAlone: LeftAlone = { holds: new CurrencyHolds(), held: [], silent: new Set() },
   lanes: Lanes | null = null,
+  bound: TimeBound | null = null,
 ): Promise<Signed> {
   const { sql, node, leaseMs } = deps;
   const { network } = chain;
@@ -80,7 +83,7 @@ export async function signQueued(
   crashPoint("treasury.after-pull");
   const waits = new Waits(network);
   try {
-    const transactions = await sign(chain, deps, pulled, waits, leftAlone, lanes);
+    const transactions = await sign(chain, deps, pulled, waits, leftAlone, lanes, bound);
     // the same rows would be taken again and again where nothing became of them
     const isMoved = transactions.length > 0 || waits.count > 0;
     await waits.write(sql);
@@ -105,6 +108,7 @@ async function sign(
   waits: Waits,
   { holds, silent }: LeftAlone,
   lanes: Lanes | null,
+  bound: TimeBound | null,
 ): Promise<Signed["transactions"]> {
   const { sql, signer, wakeMerchants } = deps;
   const from = Date.now();
@@ -116,10 +120,11 @@ async function sign(
   const tried = triedNow(rows, holds, lanes !== null);
   const shares = chain.capabilities.sweepsAtOnce > 1;
   const unlucky = shares ? await readUnlucky(sql, tried) : new Set<string>();
-  const batch = { rows: tried, commitments, cursor, unlucky, waits, silent };
+  const batch = { rows: tried, commitments, cursor, unlucky, waits, silent, bound };
   const payable = await prepareBatch(chain, batch);
   if (lanes !== null) {
-    return await signWithNonces(chain, deps, turn, payable, lanes, waits, holds);
+    const given = { turn, payable, lanes, waits, bound };
+    return await signWithNonces(chain, deps, given, holds);
   }
   const answers = await signer.sign(
     payable.map(({ rows: carried, solid, fee }) => ({
@@ -169,14 +174,11 @@ async function sign(
 async function signWithNonces(
   chain: Chain,
   deps: TreasuryDeps,
-  turn: SigningTurn,
-  payable: readonly Payable[],
-  lanes: Lanes,
-  waits: Waits,
+  given: Numbered,
   holds: CurrencyHolds,
 ): Promise<Signed["transactions"]> {
   const { network } = chain;
-  const given = { turn, payable, lanes, waits };
+  const { payable, waits } = given;
   const done = await signNumbered(chain, deps, given, (row, reason, isShared) => {
     if (isShared) holds.refused(row.currency, "closed");
     else if (reason.endsWith(OVER_DAY_CAP)) holds.refused(row.currency, "capped");

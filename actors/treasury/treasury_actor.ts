@@ -25,7 +25,9 @@ import { ExpiryProofs } from "./expiry_proofs.ts";
 import { LowFunds } from "./funds.ts";
 import { HistoryHold } from "./history_hold.ts";
 import { Housekeeping, Parts } from "./housekeeping.ts";
+import { InternalTime } from "./internal_time.ts";
 import { Lanes } from "./lanes.ts";
+import type { TimeBound } from "./part_bound.ts";
 import { UnprovenHands } from "./prove_hands.ts";
 import { readAgain } from "./read_again.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
@@ -90,6 +92,8 @@ interface TreasuryMemory {
   readonly unproven: UnprovenHands;
   /** Null on chains that count no nonces. */
   readonly lanes: Lanes | null;
+  /** Time that nodes have for internal transfers. */
+  readonly internalTime: InternalTime;
   /** Last time that each signed transaction was sent, where lanes do not know it; after a restart they are sent again. */
   sentAt: Map<string, number>;
 }
@@ -106,6 +110,7 @@ function newMemory(chain: Chain, deps: TreasuryDeps): TreasuryMemory {
     hold: new HistoryHold({ sql, chain, signer: deps.signer, monotonic }),
     unproven: new UnprovenHands(monotonic),
     lanes: newLanes(chain, deps),
+    internalTime: new InternalTime(monotonic, deps.boundOf),
     sentAt: new Map(),
   };
 }
@@ -234,18 +239,32 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     if (failure !== null && inFlight === before) throw failure;
   }
 
-  /** Signs and sends internal transfers; what a node does not answer holds up no payout. */
+  /**
+   * Signs and sends internal transfers, in a bounded time; what a node does not answer holds up no payout for longer. Where it was
+   * over, the others are left for the next poll.
+   */
   async #signInternal(silent: Set<OutgoingAsset>): Promise<Signed> {
+    const { internalTime } = this.#memory;
+    const bound = internalTime.begin();
+    if (bound === null) return NOTHING;
     const known = silent.size;
     try {
-      const internal = await this.#sign(INTERNAL_LIMIT, "internal", silent);
-      await this.#send(internal.transactions, INTERNAL_SEND_MS);
-      return internal;
+      const { transactions, mayBeMore } = await this.#sign(
+        INTERNAL_LIMIT,
+        "internal",
+        silent,
+        bound,
+      );
+      const isCut = bound.isOver;
+      internalTime.end(isCut, transactions.length > 0);
+      await this.#send(transactions, INTERNAL_SEND_MS);
+      return { transactions, mayBeMore: mayBeMore && !isCut };
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
+      internalTime.end(bound.isOver, false);
       const { network } = this.#chain;
       logEvent("treasury.internal_waits", { network, error });
-      return { transactions: [], mayBeMore: silent.size > known };
+      return { transactions: [], mayBeMore: silent.size > known && !bound.isOver };
     }
   }
 
@@ -256,13 +275,18 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   }
 
   /** Signs one batch, as large as there is room for. */
-  async #sign(limit: number, of: QueueOf, silent: Set<OutgoingAsset>): Promise<Signed> {
+  async #sign(
+    limit: number,
+    of: QueueOf,
+    silent: Set<OutgoingAsset>,
+    bound: TimeBound | null = null,
+  ): Promise<Signed> {
     const { payouts, internal, tokens, lanes } = this.#memory;
     const most = lanes === null ? limit : Math.min(limit, lanes.roomFor(of));
     if (most === 0) return NOTHING;
     const holds = of === "merchants" ? payouts : internal;
     const leftAlone = { holds, held: tokens.held, silent };
-    return await signQueued(this.#chain, this.#deps, most, of, leftAlone, lanes);
+    return await signQueued(this.#chain, this.#deps, most, of, leftAlone, lanes, bound);
   }
 
   /** Sends again what is signed, shows in no block, and was not sent for a while. */

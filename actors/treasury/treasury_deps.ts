@@ -4,6 +4,7 @@ import type { Signer } from "../../chains/signer.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { QueueHealth } from "../../ledger/treasury/queue.ts";
+import type { BoundOf } from "./internal_time.ts";
 import type { LaneState } from "./lane_state.ts";
 import type { SecondOpinionPolicy } from "./second_opinion.ts";
 
@@ -94,6 +95,8 @@ export interface TreasuryDeps extends TreasuryPace {
   readonly now: () => number;
   /** Milliseconds of a clock that is never set, for pauses; default `performance.now`. */
   readonly monotonic?: () => number;
+  /** Makes the bounds of internal transfers; default by the system's timers. */
+  readonly boundOf?: BoundOf;
   /** Name of this node; with one that outlives the process it continues at once after a restart. */
   readonly node: string;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
