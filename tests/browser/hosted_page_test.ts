@@ -77,6 +77,21 @@ test("hosted page: what customers see in a real browser", async (t) => {
       await calm.isAccessible();
     });
 
+    await step(
+      "who asks for less motion sees none, also where the clock's line shrinks",
+      async () => {
+        const moving = await calm.page.evaluate(`
+        new Promise((resolve) => {
+          const seen = () => resolve(document.getAnimations().map(({ effect }) =>
+            effect.target.className + (effect.pseudoElement ?? "")));
+          new MutationObserver(seen).observe(document.querySelector("[data-countdown]"), {
+            childList: true, characterData: true, subtree: true,
+          });
+        })`);
+        assertEquals(moving, []);
+      },
+    );
+
     await step("what is copied is the whole address and the exact amount", async () => {
       const { page } = calm;
       await page.click("#copy-amount");
