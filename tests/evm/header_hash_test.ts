@@ -3,6 +3,7 @@ import { headSchema } from "../../chains/evm/read/answers.ts";
 import { hasOwnHash } from "../../chains/evm/read/header_hash.ts";
 import { parseBlock } from "../../chains/evm/read/parse_block.ts";
 import { composeBlock, hashOf, HOT } from "./support/block_fixture.ts";
+import { MAIN_27107059, TEST_45944645 } from "./support/bnb_headers.ts";
 import { FIRST_OF_ETHEREUM, headerOf, withOwnHash } from "./support/header_fixture.ts";
 
 type Hex = `0x${string}`;
@@ -23,6 +24,17 @@ const headerWith = (count: number, changes: Readonly<Record<string, string>> = {
 
 Deno.test("the first block of Ethereum has the hash of its fields", () => {
   assertEquals(hasOwnHash(FIRST_OF_ETHEREUM), true);
+});
+
+Deno.test("blocks of BNB Smart Chain have the hashes of their fields, whatever else its nodes say of them", () => {
+  for (const header of [MAIN_27107059, TEST_45944645]) {
+    const said = { ...header, milliTimestamp: "0x19380a8f0f0", withdrawals: [], size: "0x7f4" };
+    assertEquals(hasOwnHash(said), true, header.number);
+    for (const name of Object.keys(header)) {
+      const other = { ...said, [name]: hashOf("another") };
+      assertEquals(hasOwnHash(other), false, `${header.number} ${name}`);
+    }
+  }
 });
 
 Deno.test("a header has the hash of its fields after each upgrade, whatever else its node says of the block", () => {
