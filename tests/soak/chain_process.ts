@@ -4,6 +4,7 @@ import { freePort } from "../../app/postgres/free_port.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { eventually, send } from "../faults/support/client.ts";
+import { guardCluster } from "../support/cluster_guard.ts";
 import { endAnvils } from "../support/end_anvils.ts";
 import { START_MS } from "../support/service.ts";
 import { kindOf } from "./chain_kinds.ts";
@@ -42,10 +43,12 @@ export async function startChain(
   pace: { readonly blockMs: number; readonly solidLag: number },
 ): Promise<ChainProcess> {
   const folder = await Deno.makeTempDir({ prefix: "engine-soak-chain-" });
+  // until the folder is gone
+  await guardCluster(folder);
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
-  const spawn = () =>
-    new Deno.Command(Deno.execPath(), {
+  const spawn = async () => {
+    const child = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
         "--no-prompt",
@@ -61,8 +64,11 @@ export async function startChain(
       stdout: "null",
       stderr: "inherit",
     }).spawn();
+    await Deno.writeTextFile(`${folder}/service.pid`, String(child.pid));
+    return child;
+  };
   const info = async () => Info.parse((await send(`${url}/dev/info`, "GET")).body);
-  let child = spawn();
+  let child = await spawn();
   const kill = async () => {
     child.kill("SIGKILL");
     await child.status;
@@ -79,7 +85,7 @@ export async function startChain(
     killAndStart: async (pauseMs) => {
       await kill();
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      child = spawn();
+      child = await spawn();
       await eventually("the chain", info, START_MS);
     },
     killAnvil: async () => {

@@ -1,14 +1,14 @@
-/** Watches over a cluster until it is released. */
+/** Watches over a data folder until it is released, or is gone. */
 export interface ClusterGuard {
   release(): Promise<void>;
 }
 
 /**
- * Makes sure that an embedded server, which outlives its parent by design, ends when this test
- * process is killed: a shell waits for the process to go, then stops the server and removes it. A
- * service whose process id is in `service.pid` of the folder is killed first, and its chains' programs with it.
+ * Makes sure that what outlives its parent by design, an embedded server and the programs behind development chains, ends when
+ * this test process is killed: a shell waits for the process to go, then stops what the folder names and removes it. A
+ * process whose id is in `service.pid` of the folder is killed first.
  *
- * @param dataDir what `startEmbeddedPostgres` is given
+ * @param dataDir what `startEmbeddedPostgres` or a development chain is given
  */
 export async function guardCluster(dataDir: string): Promise<ClusterGuard> {
   const script = `

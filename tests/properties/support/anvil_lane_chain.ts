@@ -18,6 +18,7 @@ import { startEvmDevChain } from "../../../devchain/evm/start.ts";
 import { amountOf, fromTokenUnits } from "../../../ledger/money/amount.ts";
 import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
+import { guardCluster } from "../../support/cluster_guard.ts";
 import { rigKeys } from "../../faults/support/rig_keys.ts";
 import type { Intended } from "./counting_chain.ts";
 import type { Landed, LaneChain } from "./lane_chain.ts";
@@ -60,6 +61,8 @@ export interface AnvilLanes extends AsyncDisposable {
 /** Starts the chain. */
 export async function startAnvilLanes(): Promise<AnvilLanes> {
   const dataDir = await Deno.makeTempDir({ prefix: "engine-lanes-" });
+  // until the folder is gone
+  await guardCluster(dataDir);
   const dev = await startEvmDevChain({
     network: NETWORK,
     dataDir,
