@@ -1,9 +1,10 @@
 import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
-import { countCosts } from "../../ledger/treasury/costs.ts";
+import { countCosts, readFeesToday } from "../../ledger/treasury/costs.ts";
 import {
   type QueueHealth,
   readOldestQueued,
@@ -23,7 +24,7 @@ import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
 
 /** Interval at which a signer that signs for a network is asked whether it still does; one that does not, at each poll. */
 const SIGNER_MS = 2_000;
-/** Interval at which the queue is counted. */
+/** Interval at which the queue is counted, and the fees of today. */
 const QUEUE_MS = 5_000;
 
 /** Balances are believed for so many polls, and for so long at most, milliseconds. */
@@ -44,6 +45,7 @@ export class Housekeeping {
   /** Amounts that could be signed away at the last poll. */
   #left: Funds["left"] | null = null;
   #queue: { readonly at: number; readonly health: QueueHealth } | null = null;
+  #fees: { readonly at: number; readonly today: Amount } | null = null;
   /** Last time that the held currencies were written into the queue. */
   #heldAt = -Infinity;
 
@@ -103,6 +105,8 @@ export class Housekeeping {
         funds,
         unreadable: assets.filter((asset) => !left.has(asset)),
         low,
+        feesToday: await this.#feesToday(),
+        feesPerDay: this.#policy?.feesPerDay ?? null,
         withoutExpiryProof,
         lane,
         oldestQueuedAt,
@@ -122,6 +126,14 @@ export class Housekeeping {
     const health = await readQueueHealth(this.#deps.sql, this.#chain.network, isStopped);
     this.#queue = { at: now, health };
     return health;
+  }
+
+  async #feesToday(): Promise<Amount> {
+    const now = performance.now();
+    if (this.#fees !== null && now - this.#fees.at < QUEUE_MS) return this.#fees.today;
+    const today = await readFeesToday(this.#deps.sql, this.#chain.network);
+    this.#fees = { at: now, today };
+    return today;
   }
 
   async #readFunds(solid: Cursor | null): Promise<Funds> {

@@ -30,6 +30,8 @@ export interface TreasuryPolicy {
   readonly second: SecondOpinionPolicy | null;
   /** Transfers to us of more than this, in any token, need a second node's word; null: none does. */
   readonly depositProofAbove?: Amount | null;
+  /** More coin than this for all transactions of a day gives an alarm; null: none does. */
+  readonly feesPerDay?: Amount | null;
   /** Below this the hot wallet is low; `native` is the chain's own coin. */
   readonly low: Readonly<Record<Currency | "native", Amount>>;
   /** Null: nothing is moved to a cold wallet. */
@@ -56,6 +58,10 @@ export interface TreasuryStatus {
   readonly unreadable: readonly OutgoingAsset[];
   /** Low assets, for people: `USDT: 90 of at least 1000`. */
   readonly low: readonly string[];
+  /** Coin that transactions have burned as fees today, by the database's day (UTC). */
+  readonly feesToday: Amount;
+  /** See {@linkcode TreasuryPolicy.feesPerDay}. */
+  readonly feesPerDay: Amount | null;
   /** Expired transactions that a second node has not agreed on. */
   readonly withoutExpiryProof: number;
   /** Nonces under way; null on chains that count none. */

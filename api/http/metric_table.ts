@@ -124,6 +124,12 @@ export const METRICS = {
     "Transfers that wait as fees are above the cap",
     "They go on when fees fall; a higher `<NETWORK>_FEE_CAP` pays more",
   ],
+  engine_treasury_fees_today: [
+    "gauge",
+    ["network"],
+    "Coin that transactions of the service have burned as fees today (UTC), those in solid blocks",
+    "More than usual: `deno task admin treasury costs`; `<NETWORK>_FEES_PER_DAY` gives an alarm",
+  ],
   engine_treasury_replacements_total: [
     "counter",
     ["network"],

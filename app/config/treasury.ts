@@ -37,6 +37,8 @@ export interface TreasuryConfig {
   };
   /** The most that one transaction may cost, in coin. */
   readonly feeCap: Decimal;
+  /** Above so much coin for all transactions of a day (UTC) an alarm is given; null: none is. */
+  readonly feesPerDay: Decimal | null;
   /** Below this the wallet counts as low; `coin` is the chain's own. */
   readonly low: Readonly<Record<Currency | "coin", Decimal>>;
   /** Null: nothing is moved to the cold wallet. */
@@ -70,6 +72,9 @@ export const TREASURY = {
     .describe("what a dynamic network fee adds to the cost, as a fraction"),
   FEE_FLOOR: z.string().regex(/^\d{1,9}(\.\d{1,2})?$/, "is not an amount with up to 2 decimals")
     .default("0.1").describe("the least dynamic network fee, in the currency"),
+  FEES_PER_DAY: coinAmount.optional().describe(
+    "above so much of its own coin for all transactions of a day (UTC), sweeps and replacements too, `/readyz` says so; nothing waits for it",
+  ),
   LOW_COIN: coinAmount.optional().describe("the hot wallet is low below so much of its own coin"),
   LOW_USDT: amount.default("1000").describe("the hot wallet is low below so much free USDT"),
   LOW_USDC: amount.default("0").describe("the hot wallet is low below so much free USDC"),
@@ -107,7 +112,7 @@ export function treasuryFaults(given: Given, network: Network, live: boolean): r
     }
   }
   const { symbol, decimals } = PROFILES[network].coin;
-  for (const key of ["LOW_COIN", "FEE_CAP"]) {
+  for (const key of ["LOW_COIN", "FEE_CAP", "FEES_PER_DAY"]) {
     const value = parseAmount(given[name(key)] ?? "");
     if (value === null || isExactIn(value, decimals)) continue;
     faults.push(`${name(key)} has more than the ${decimals} decimals of ${symbol}`);
@@ -183,6 +188,7 @@ export function treasuryOf(values: Values, network: Network): TreasuryConfig {
       floor: values.FEE_FLOOR,
     },
     feeCap: values.FEE_CAP ?? defaults.feeCap,
+    feesPerDay: values.FEES_PER_DAY ?? null,
     low: {
       coin: values.LOW_COIN ?? defaults.lowCoin,
       USDT: values.LOW_USDT,

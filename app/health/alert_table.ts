@@ -321,6 +321,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "It has transactions that the books do not know; all others go on",
     "money-left-a-wallet-unknown-to-the-books",
   ],
+  fees_high: [
+    "page",
+    "0s",
+    "Transactions burn more coin than they may on a day",
+    "The hot wallet's coin runs out, whoever makes so many payouts",
+    "the-hot-wallet-is-low",
+  ],
   lane_capped: [
     "ticket",
     "30m",

@@ -46,6 +46,7 @@ const KINDS = {
   payout_unproven: / expired payouts that a second node must prove$/,
   lane_stopped: / signs nothing as /,
   lane_closed: / deposit addresses whose nonces are not those of the books$/,
+  fees_high: / transactions have burned .* of its coin today, more than /,
   lane_capped: / transfers that wait as fees are above the cap$/,
   payout_over_cap: / payouts above the signer's cap per transaction that wait for a person/,
   payout_quarantined: / payouts that cannot be signed as they are/,

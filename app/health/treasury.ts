@@ -57,6 +57,15 @@ export function treasuryReasons(
     reasons.push(`${network} hot wallet cannot be asked how much ${name} it holds`);
   }
   for (const text of status.low) reasons.push(`${network} hot wallet is low on ${text}`);
+  const { feesToday, feesPerDay } = status;
+  if (feesPerDay !== null && feesToday > feesPerDay) {
+    reasons.push(
+      `${network} transactions have burned ${
+        formatAmount(feesToday)
+      } of its coin today, more than ` +
+        formatAmount(feesPerDay),
+    );
+  }
   if (status.withoutExpiryProof > 0) {
     reasons.push(
       `${network} has ${status.withoutExpiryProof} expired payouts that a second node must prove`,
@@ -131,6 +140,7 @@ export function registerTreasuryMetrics(
     engine_treasury_token_switches: ({ tokens }) => tokens.length,
     engine_treasury_low_assets: ({ low }) => low.length,
     engine_treasury_unreadable_assets: ({ unreadable }) => unreadable.length,
+    engine_treasury_fees_today: ({ feesToday }) => approximately(feesToday),
     engine_payouts_without_expiry_proof: ({ withoutExpiryProof }) => withoutExpiryProof,
     engine_treasury_oldest_queued_seconds: ({ oldestQueuedAt }) => secondsSince(oldestQueuedAt),
   });

@@ -61,7 +61,7 @@ async function makePolicy(
   network: Network,
   chain: Chain,
 ): Promise<TreasuryPolicy> {
-  const { low, proof, depositProofAbove } = sources.config.networks[network].treasury;
+  const { low, proof, depositProofAbove, feesPerDay } = sources.config.networks[network].treasury;
   const cold = await coldPolicy(sources, chain);
   await storeColdWallet(sources.sql, network, cold?.address ?? null);
   const depositsAbove = depositProofAbove === null ? null : amountOf(depositProofAbove);
@@ -72,6 +72,7 @@ async function makePolicy(
       above: amountOf(proof.above),
       nodes: await Promise.all(proof.nodeUrls.map((url) => secondNode(sources, chain, url))),
     },
+    feesPerDay: feesPerDay === null ? null : amountOf(feesPerDay),
     low: { native: amountOf(low.coin), USDT: amountOf(low.USDT), USDC: amountOf(low.USDC) },
     cold,
   };

@@ -1,4 +1,5 @@
 import type { Sql } from "postgres";
+import { type Amount, amountOf } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 import type { OutgoingRow } from "../rows.ts";
 import { shape } from "../shape.ts";
@@ -57,6 +58,15 @@ export async function countCosts(
     )
     SELECT count(*)::int AS counted FROM counted`;
   return row?.counted ?? 0;
+}
+
+/** Coin that own transactions have burned as fees today, by the database's day (UTC), of those that are counted. */
+export async function readFeesToday(sql: Sql, network: Network): Promise<Amount> {
+  const [row] = await sql<{ coin: string }[]>`
+    SELECT coalesce(sum(coin), 0)::text AS coin FROM book.network_cost
+    WHERE network = ${network} AND day = (now() AT TIME ZONE 'UTC')::date`;
+  if (row === undefined) throw new Error("Cannot read today's fees as the answer has no row");
+  return amountOf(row.coin);
 }
 
 const costLine = shape({

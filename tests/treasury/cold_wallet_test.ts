@@ -40,6 +40,7 @@ test("the hot wallet's surplus goes to the cold wallet, down to the target, one 
     policy: () => ({
       ...CALM,
       low: { native: amount("1000000"), USDT: amount("400000"), USDC: ZERO },
+      feesPerDay: amount("0.001"),
       cold: { address: COLD, levels },
     }),
   });
@@ -76,6 +77,10 @@ test("the hot wallet's surplus goes to the cold wallet, down to the target, one 
   await until(async () => (await treasury()).low.length === 1);
   const low = treasuryReasons(rig.engine, "TRX", Date.now()).join();
   assert(/low on coin: \d+(\.\d+)? of at least 1000000/.test(low), low);
+  // and the day's fees are above what they may be
+  const burned = /TRX transactions have burned 0?[\d.]+ of its coin today, more than 0\.001/;
+  await until(() => burned.test(treasuryReasons(rig.engine, "TRX", Date.now()).join()));
+  assert((rig.engine.treasuries.get("TRX")?.feesToday ?? 0n) > 0n);
   assertEquals(await booksFaults(rig.sql), []);
 });
 

@@ -7,7 +7,7 @@ import { type Block, type Chain, ChainUnavailable, type Transfer } from "../../c
 import type { Sql } from "../../ledger/database/connect.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { readWalletMoves } from "../../ledger/reconcile/holdings.ts";
-import { countCosts } from "../../ledger/treasury/costs.ts";
+import { countCosts, readFeesToday } from "../../ledger/treasury/costs.ts";
 import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { readExpiredAttempts } from "../../ledger/treasury/expired_attempts.ts";
@@ -114,6 +114,8 @@ test("sweeps that share a transaction are signed, sent, ended and counted with t
     "0.333333333333333333",
   ]);
   assertEquals(await countCosts(sql, "TRX", new Map([["USDT", "0.3"]])), 3);
+  assertEquals(await readFeesToday(sql, "TRX"), amount("1"));
+  assertEquals(await readFeesToday(sql, "ETH"), amount("0"));
   const range = { after: 1, low: 2, high: 20 };
   const coin = await readWalletMoves(sql, "TRX", "native", "hot-wallet", range);
   assertEquals(coin.reduce((sum, move) => sum + move.fees, 0n), amount("1"), "nothing is missing");

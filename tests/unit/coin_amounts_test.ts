@@ -21,7 +21,7 @@ const AMOUNTS: readonly (readonly [Network, string, bigint | null])[] = [
 Deno.test("an amount of coin is kept to the coin's last decimal, and one with more is refused", () => {
   for (const [network, text, units] of AMOUNTS) {
     const { symbol, decimals } = PROFILES[network].coin;
-    const keys = ["LOW_COIN", "FEE_CAP"];
+    const keys = ["LOW_COIN", "FEE_CAP", "FEES_PER_DAY"];
     const given = Object.fromEntries(keys.map((key) => [`${network}_${key}`, text]));
     const faults = treasuryFaults(given, network, false);
     if (units === null) {
@@ -30,9 +30,9 @@ Deno.test("an amount of coin is kept to the coin's last decimal, and one with mo
       continue;
     }
     assertEquals(faults, [], text);
-    const values = z.object(TREASURY).parse({ LOW_COIN: text, FEE_CAP: text });
-    const { feeCap, low } = treasuryOf(values, network);
-    for (const kept of [feeCap, low.coin]) {
+    const values = z.object(TREASURY).parse({ LOW_COIN: text, FEE_CAP: text, FEES_PER_DAY: text });
+    const { feeCap, feesPerDay, low } = treasuryOf(values, network);
+    for (const kept of [feeCap, low.coin, feesPerDay ?? ""]) {
       assertEquals(toTokenUnits(amountOf(kept), decimals), units, text);
     }
   }

@@ -221,6 +221,7 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
     depositProofAbove: null,
     fee: { receiver: "new", margin: "0.1", floor: "0.1" },
     feeCap: "150",
+    feesPerDay: null,
     low: { coin: "200", USDT: "1000", USDC: "0" },
     levels: { USDT: null, USDC: null },
   });
