@@ -2,8 +2,10 @@ import { assertEquals, assertLess } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type BatchRecords, readRecords } from "../../ledger/journal/read_records.ts";
 import type { RecordNeeds } from "../../ledger/journal/record_needs.ts";
+import { addMerchant, openJournal, SOMEWHERE, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { rowsRead } from "../support/rows_read.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -158,4 +160,37 @@ test("a batch reads the records that it names, also by plans of a database that 
   await fill(opened.sql, 21, ROWS);
   await askAndCount(early, "by plans of a few rows");
   await askAndCount(journals(), "by statistics of a few rows");
+});
+
+test("a payment that becomes final changes its line, and reads none of its merchant's others, without statistics", async () => {
+  const { database, journals } = await unobserved();
+  await using opened = database;
+  const sql = journals();
+  const journal = openJournal(sql);
+  const owner = await addMerchant(sql);
+  await sql`
+    INSERT INTO book.deposit_address (id, merchant_id, network, address, wallet_index, kind, identifier, created_at)
+    VALUES ('adr_test', ${owner}, 'TRX', ${SOMEWHERE}, 0, 'issued', 'customer', now())`;
+  const data = {
+    ...{ currency: "USDT", amount: "1", from: SOMEWHERE, to: SOMEWHERE, addressId: "adr_test" },
+    ...{ height: 7, diesAfter: 1_800_000_000_000, expiresAt: 1_800_000_000_000 },
+  };
+  const take = async (phase: "seen" | "solid", from: number, to: number) => {
+    await opened.sql`
+      INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+      SELECT ${owner}, 'TRX', lpad(i::text, 64, '0'), 0, ${phase}, ${sql.json(data)}
+      FROM generate_series(${from}::int, ${to}::int) i`;
+    journal.wake(owner);
+    await until(async () =>
+      (await opened.sql`SELECT FROM book.inbox WHERE consumed_at IS NULL LIMIT 1`).length === 0
+    );
+  };
+  // lists count lines in buckets of 250: changes of a full one are read with what the line was
+  await take("seen", 1, 1_100);
+  const read = await rowsRead(sql, "book.transaction", () => take("solid", 951, 970));
+  await journal.stop(5_000);
+  const confirmed = await opened.sql`SELECT FROM book.deposit WHERE status = 'CONFIRMED'`;
+  assertEquals(confirmed.length, 20);
+  // each of the lines a few times; with those before them it would be 20,000
+  assertLess(read, 400);
 });
