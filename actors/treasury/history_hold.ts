@@ -37,7 +37,10 @@ import { byTransaction, faultOf, rowsOf, termsOf } from "./signed_rows.ts";
 const ADOPT_MS = 2_000;
 /**
  * Milliseconds for which a hold goes on at least where wallets number their transactions, from when this process has met
- * it: the signers of all nodes that run have told what they gave by then.
+ * it: the signers of all nodes that run have told what they gave by then. Which signers there are is written nowhere, so one
+ * whose node is away all the time is not waited for: of a payout that only it has signed the transaction may still be in a
+ * pool of the chain, and another one with the next nonce pays it again. Where nodes have signers of their own, the operator
+ * gives them more time.
  */
 const TELLING_MS = 60_000;
 /** Milliseconds between two lines of the log which say that a clock or a node is wrong. */
@@ -50,12 +53,15 @@ export interface HistoryHoldDeps {
   readonly signer: Signer;
   /** Milliseconds of a clock that is never set; default `performance.now`. */
   readonly monotonic?: () => number;
+  /** Time for which a hold goes on at least where wallets number their transactions, milliseconds; default a minute. */
+  readonly tellingMs?: number | undefined;
 }
 
 /** The holds of one network. */
 export class HistoryHold {
   readonly #deps: HistoryHoldDeps;
   readonly #monotonic: () => number;
+  readonly #tellingMs: number;
   #adoptedAt = -Infinity;
   #doubtedAt = -Infinity;
   /** Holds since whose beginning the signer has told all nonces that it gave, and they are promised again. */
@@ -68,6 +74,7 @@ export class HistoryHold {
   constructor(deps: HistoryHoldDeps) {
     this.#deps = deps;
     this.#monotonic = deps.monotonic ?? (() => performance.now());
+    this.#tellingMs = deps.tellingMs ?? TELLING_MS;
   }
 
   /**
@@ -99,7 +106,7 @@ export class HistoryHold {
     this.#metAt = new Map(
       holds.map(({ failoverId }) => [failoverId, this.#metAt.get(failoverId) ?? now]),
     );
-    const areTold = [...this.#metAt.values()].every((metAt) => now - metAt >= TELLING_MS);
+    const areTold = [...this.#metAt.values()].every((metAt) => now - metAt >= this.#tellingMs);
     const passed = areTold ? await this.#readPassed(holds) : [];
     const isKnown = holds.every(({ failoverId }) => this.#restored.has(failoverId));
     if (isKnown && passed.length === 0) return await this.#end();

@@ -30,6 +30,8 @@ export interface TreasuryPolicy {
   readonly second: SecondOpinionPolicy | null;
   /** Transfers to us of more than this, in any token, need a second node's word; null: none does. */
   readonly depositProofAbove?: Amount | null;
+  /** Time for which a hold lasts at least where wallets number their transactions, milliseconds; default a minute. */
+  readonly tellingMs?: number;
   /** More coin than this for all transactions of a day gives an alarm; null: none does. */
   readonly feesPerDay?: Amount | null;
   /** Below this the hot wallet is low; `native` is the chain's own coin. */

@@ -89,6 +89,8 @@ export interface Config {
   readonly databasePool: number;
   /** Address numbers of each network that another history of the database jumps over. */
   readonly addressGap: number;
+  /** Time for which a hold lasts at least on networks whose wallets number their transactions, milliseconds. */
+  readonly failoverTellingMs: number;
   /** Days that consumed inbox rows and ended events are kept; 0: for ever. */
   readonly keepDays: { readonly inbox: number; readonly events: number };
   /** null: made on first start and kept in the data folder (development). */
@@ -191,6 +193,9 @@ export const GENERAL = z.object({
   ),
   FAILOVER_ADDRESS_GAP: wholeNumber(1, 1_000_000).default(1_000).describe(
     "address numbers of each network that are jumped over and watched when the database continues another history; at least as many as a standby may lack. About a second of the next start or look for every 1,000",
+  ),
+  FAILOVER_TELLING_MINUTES: wholeNumber(1, 10_080).default(1).describe(
+    "minutes for which payouts on networks whose wallets number their transactions wait at least when the database continues another history; where nodes have signers of their own, as long as one of these nodes may be away: what only its signer knows may be paid twice after that",
   ),
   KEEP_INBOX_DAYS: wholeNumber(0, 36_500).default(30).describe(
     "days that consumed inbox rows are kept which nothing needs any more; 0 = for ever",
@@ -367,6 +372,7 @@ function assemble(
     databaseUrl: general.DATABASE_URL ?? null,
     databasePool: general.DATABASE_POOL,
     addressGap: general.FAILOVER_ADDRESS_GAP,
+    failoverTellingMs: general.FAILOVER_TELLING_MINUTES * 60_000,
     keepDays: { inbox: general.KEEP_INBOX_DAYS, events: general.KEEP_EVENTS_DAYS },
     sessionSecret: general.SESSION_SECRET ?? null,
     ingestSecret: general.INGEST_SECRET ?? null,

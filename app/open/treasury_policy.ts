@@ -73,6 +73,7 @@ async function makePolicy(
       nodes: await Promise.all(proof.nodeUrls.map((url) => secondNode(sources, chain, url))),
     },
     feesPerDay: feesPerDay === null ? null : amountOf(feesPerDay),
+    tellingMs: sources.config.failoverTellingMs,
     low: { native: amountOf(low.coin), USDT: amountOf(low.USDT), USDC: amountOf(low.USDC) },
     cold,
   };

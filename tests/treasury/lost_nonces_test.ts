@@ -207,6 +207,48 @@ test("two nodes whose signers know nothing of each other give each payout the no
   assertEquals([...paid(lane)].sort(), ["o2", "o3", "o4"]);
 });
 
+test("a signer whose node comes back within the time that the operator gives it is waited for, and its payout is paid once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const other = countingSigner(sql, LANE_NETWORK, {}, "other");
+  await lane.addPayout("o1");
+  lane.chain.losesBroadcasts = true;
+  assertEquals(await lane.turnOfOther(other), 1);
+  const [sent] = await sql<{ bytes: string }[]>`SELECT bytes FROM book.attempt`;
+  await loseNonces(sql, false, "o1");
+  lane.chain.losesBroadcasts = false;
+  let now = 0;
+  const patient = new HistoryHold({
+    sql,
+    chain: lane.chain.port,
+    signer: lane.signer,
+    monotonic: () => now += 60_000,
+    tellingMs: 30 * 60_000,
+  });
+  for (let minute = 0; minute < 5; minute++) {
+    await patient.poll();
+    await passMinute(sql);
+    await lane.settle();
+  }
+  assertEquals(await isHeld(sql), true);
+  assertEquals(await payouts(lane), ["o1 queued null"]);
+  const holds = [holdOf(sql, lane, other), patient];
+  for (let round = 0; round < 40 && await isHeld(sql); round++) {
+    for (const hold of holds) await hold.poll();
+    await passMinute(sql);
+    await lane.settle();
+  }
+  // it was in a pool of the chain all the time
+  await lane.chain.port.broadcast({ txid: "", bytes: sent?.bytes ?? "", expiresAt: null });
+  for (let round = 0; round < 3; round++) {
+    await lane.turn();
+    await lane.settle();
+  }
+  assertEquals(await payouts(lane), ["o1 final 7"]);
+  assertEquals(paid(lane), ["o1"]);
+});
+
 test("a payout that another machine's clock made later than the failover keeps the nonce that the signer gave it", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -176,6 +176,8 @@ Deno.test("caps are amounts by asset, and anything else is a fault", () => {
 Deno.test("a changed history jumps over 1,000 address numbers, or what is set from 1 to 1,000,000", () => {
   assertEquals(load({}).addressGap, 1_000);
   assertEquals(load({ FAILOVER_ADDRESS_GAP: "1000000" }).addressGap, 1_000_000);
+  assertEquals(load({}).failoverTellingMs, 60_000);
+  assertEquals(load({ FAILOVER_TELLING_MINUTES: "90" }).failoverTellingMs, 5_400_000);
   for (const FAILOVER_ADDRESS_GAP of ["0", "1000001", "-5", "1e3", "some"]) {
     assertEquals(faults({ FAILOVER_ADDRESS_GAP }), [
       "FAILOVER_ADDRESS_GAP is not a whole number from 1 to 1000000",
