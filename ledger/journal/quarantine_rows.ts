@@ -96,9 +96,13 @@ async function releaseSomeClaimed(sql: Sql, after: InboxKey | null): Promise<Inb
         SELECT i.ctid FROM book.inbox i
         WHERE i.ctid = ANY (ARRAY(SELECT l.ctid FROM looked l))
           AND i.consumed_at IS NULL AND i.quarantine LIKE 'claimed:%' AND NOT EXISTS (
-            SELECT FROM book.deposit d
-            WHERE d.merchant_id = i.merchant_id AND d.network = i.network AND d.txid = i.txid
-              AND d.log_index = -1 AND d.status = 'PENDING')
+            SELECT FROM (
+              -- in one place of its index: the merchant may have thousands of deposits that are pending
+              SELECT x.status FROM book.deposit x
+              WHERE x.merchant_id = i.merchant_id AND x.network = i.network AND x.txid = i.txid
+                AND x.log_index >= -1 AND x.log_index <= -1
+              ORDER BY x.log_index LIMIT 1) d
+            WHERE d.status = 'PENDING')
         FOR UPDATE OF i SKIP LOCKED))
     )
     SELECT * FROM (SELECT l.*, count(*) OVER () = ${AT_A_TIME} AS is_full FROM looked l) l

@@ -154,6 +154,30 @@ test("what waits for a disabled pair is passed by: a look at other kinds, at pai
   assertLess(ofPairs, 1_100);
 });
 
+test("transfers that wait for a deposit by hand read that one each, however many others are pending, without statistics", async () => {
+  await using database = await testDatabase({ unused: true });
+  const { sql } = database;
+  const merchantId = await addMerchant(sql);
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`
+      INSERT INTO book.deposit (id, merchant_id, seq, transaction_seq, currency, network, amount, status, source,
+        txid, log_index, created_at, updated_at)
+      SELECT 'dep_' || i, ${merchantId}, i, i, 'USDT', 'BNB', 1, 'PENDING', 'x', 'tx_' || i, -(i % 2), now(), now()
+      FROM generate_series(1, 1000) i`;
+  });
+  // a deposit by hand names the first transaction, and a transfer alone is of the second
+  await addFlood(sql, merchantId, 150, { quarantine: "claimed: by dep_1", txid: "tx_1" });
+  await addFlood(sql, merchantId, 150, { quarantine: "claimed: by dep_2", txid: "tx_2" });
+  const one = database.connect({ max: 1, looksUpOnly: true });
+  const read = await rowsRead(one, "book.deposit", async () => {
+    assertEquals(await releaseClaimed(one, null), null);
+  });
+  assertEquals([await waiting(sql, merchantId), await quarantined(sql, merchantId)], [150, 150]);
+  // of the merchant's pending ones it would be 1,000 for each
+  assertLess(read, 1_000);
+});
+
 test("enabling a pair gives a portion back itself, and the journal the rest", async () => {
   await using database = await testDatabase();
   const { sql } = database;
