@@ -14,17 +14,22 @@ const MOST = 1;
  */
 export class KeptPlace {
   #isWaiting = false;
+  #isBusy = false;
   /** Nonces that own transfers have and no block shows. */
   #unseen = 0;
 
-  /** Places that payouts leave now: none while no own transfer waits, or while one is under way. */
+  /**
+   * Places that payouts leave now: none while no own transfer waits, or while one is under way. Nor where no transfer at all is:
+   * the one place of a lane that refused nonces take up is the first's that can leave, and the own one may wait for its token.
+   */
   get places(): number {
-    return this.#isWaiting ? Math.max(0, MOST - this.#unseen) : 0;
+    return this.#isWaiting && this.#isBusy ? Math.max(0, MOST - this.#unseen) : 0;
   }
 
   /** Looks at what waits and what is under way, once in a poll. */
   async look(sql: Sql, network: Network, promised: readonly PromisedNonce[]): Promise<void> {
     this.#isWaiting = await isOwnWaiting(sql, network);
+    this.#isBusy = promised.some((nonce) => isUnseen(nonce) && nonce.attempts.length > 0);
     this.#unseen = promised.filter(isOwnUnseen).length;
   }
 
@@ -34,7 +39,11 @@ export class KeptPlace {
   }
 }
 
-function isOwnUnseen({ payer, intents, attempts }: PromisedNonce): boolean {
-  return payer === "hot" && !attempts.some(({ isSeen }) => isSeen) &&
-    intents.every(({ merchantId }) => merchantId === PLATFORM_ACCOUNT);
+function isUnseen({ payer, attempts }: PromisedNonce): boolean {
+  return payer === "hot" && !attempts.some(({ isSeen }) => isSeen);
+}
+
+function isOwnUnseen(nonce: PromisedNonce): boolean {
+  return isUnseen(nonce) &&
+    nonce.intents.every(({ merchantId }) => merchantId === PLATFORM_ACCOUNT);
 }

@@ -107,7 +107,7 @@ export class UsedAtHead {
     const isWrong = [...this.#since.values()].some((word) =>
       (solid !== null && solid.time > word.time + MARGIN_MS) || at > word.at + LONGEST_MS
     );
-    if (!isWrong) return said ?? 0;
+    if (!isWrong) return said ?? Math.max(-1, ...this.#since.keys()) + 1;
     this.#doubtedUntil = at + DOUBT_MS;
     return 0;
   }

@@ -166,9 +166,12 @@ export async function readQueuedIds(
   after: string,
   limit: number,
 ): Promise<readonly QueuedId[]> {
+  // gathered first: an order by id alone may be read from the first transfer that ever left
   return await sql<QueuedId[]>`
-    SELECT id, merchant_id AS "merchantId", 'hot' IN (wallet, fee_payer) AS "isHot" FROM book.outgoing
-    WHERE network = ${network} AND status = 'queued' AND id > ${after} ORDER BY id LIMIT ${limit}`;
+    SELECT id, "merchantId", "isHot" FROM (
+      SELECT id, merchant_id AS "merchantId", 'hot' IN (wallet, fee_payer) AS "isHot" FROM book.outgoing
+      WHERE network = ${network} AND status = 'queued' OFFSET 0) q
+    WHERE id > ${after} ORDER BY id LIMIT ${limit}`;
 }
 
 /** The reason why no transfer may be signed for a network now, for people; null: it may. */

@@ -122,10 +122,18 @@ export async function storeHeldReason(
 
 /** The time at which the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
 export async function readOldestQueued(sql: Sql, network: Network): Promise<number | null> {
-  const [row] = await sql<{ created_at: Date }[]>`
-    SELECT created_at FROM book.outgoing WHERE network = ${network} AND status = 'queued'
-    ORDER BY id LIMIT 1`;
-  return row?.created_at.getTime() ?? null;
+  // the first of each merchant: an order by id alone may be read from the first transfer that ever left
+  const [row] = await sql<{ at: Date | null }[]>`
+    WITH RECURSIVE oldest AS (
+      (SELECT merchant_id, created_at FROM book.outgoing WHERE network = ${network} AND status = 'queued'
+       ORDER BY merchant_id, created_at LIMIT 1)
+      UNION ALL
+      SELECT n.merchant_id, n.created_at FROM oldest o CROSS JOIN LATERAL (
+        SELECT q.merchant_id, q.created_at FROM book.outgoing q
+        WHERE q.network = ${network} AND q.status = 'queued' AND q.merchant_id > o.merchant_id
+        ORDER BY q.merchant_id, q.created_at LIMIT 1) n
+    ) SELECT min(created_at) AS at FROM oldest`;
+  return row?.at?.getTime() ?? null;
 }
 
 /** Reason of a queued transfer that is above the signer's cap per transaction, as a pattern. */

@@ -27,6 +27,27 @@ test("a payout that the signer knows to have another nonce is promised no new on
   assertStringIncludes(row?.reason ?? "", "wrong-nonce");
 });
 
+test("where refused nonces take up a lane, its one place is not kept for an own transfer that cannot leave", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql, { [`USDT/${LANE_NETWORK}`]: { perDay: amountOf("3") } });
+  await lane.turn();
+  for (const id of ["o1", "o2", "o3", "o4", "o5", "o6"]) {
+    await lane.addPayout(id);
+    await lane.promise(id);
+  }
+  // of a token that its issuer has paused
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, network, currency, amount, destination, status, created_at, updated_at)
+    VALUES ('own', 'mer_platform', 'cold', ${LANE_NETWORK}, 'USDC', 5, 'cold-wallet', 'queued', now(), now())`;
+  for (let turn = 0; turn < 3; turn++) {
+    await lane.turn();
+    await lane.settle();
+  }
+  await lane.turn();
+  assertEquals([lane.lanes.room("hot"), lane.lanes.roomFor("merchants")], [1, 1]);
+});
+
 test("a lane of nothing but refused nonces burns no coin while nothing new comes, and goes on once something does", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -150,7 +150,7 @@ Deno.test("a word that is taken back begins anew, silence takes none back", asyn
   assertEquals(await at(1, 7), 7);
   assertEquals(await at(2, 8), 8);
   state.scanned = 2.5 * MINUTE;
-  assertEquals(await at(3, undefined), 0);
+  assertEquals(await at(3, undefined), 8);
   assertEquals(await at(4, 8), 8);
   state.scanned = 4 * MINUTE + 1;
   assertEquals(await at(5, undefined), 0);
