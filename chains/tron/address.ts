@@ -16,6 +16,8 @@ const base58check = createBase58check(sha256);
 
 const PREFIX = 0x41;
 const PAYLOAD_BYTES = 21;
+/** An address that begins with so many bytes, all zero but the prefix, is no key's. */
+const KEPT_BYTES = 17;
 /** With the checksum. */
 const ADDRESS_BYTES = 25;
 const ADDRESS_LENGTH = 34;
@@ -73,6 +75,11 @@ function payloadOf(text: string): Uint8Array | null {
     : null;
 }
 
+/** True for the zero address and those of the chain's own programs: no key has one, and what is sent there is lost. */
+function isKept(payload: Uint8Array): boolean {
+  return payload.subarray(1, KEPT_BYTES).every((byte) => byte === 0);
+}
+
 /** Four bytes as one number of 32 bits without a sign. */
 function numberAt(bytes: Uint8Array, at: number): number {
   const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
@@ -113,12 +120,14 @@ function bytesOf(text: string): Uint8Array | null {
 
 /**
  * The one spelling of an address that a merchant may name: base58check with a right checksum. Other
- * spellings of the same bytes (`41...`, `0x...`) are none, so that one address has one text.
+ * spellings of the same bytes (`41...`, `0x...`) are none, so that one address has one text. Nor are the zero
+ * address and those of the chain's own programs.
  *
- * @returns null where the text is no address
+ * @returns null where the text is no such address
  */
 export function tronAddress(text: string): string | null {
-  return payloadOf(text) === null ? null : text;
+  const payload = payloadOf(text);
+  return payload === null || isKept(payload) ? null : text;
 }
 
 /**

@@ -260,6 +260,8 @@ export function createTronChain(options: TronChainOptions): TronChain {
     mostAheadMs,
     ignored: { zeroValue: 0, otherContract: 0 },
   };
+  const tokens: readonly (string | undefined)[] = Object.values(options.contracts);
+  const isToken = (text: string) => tokens.includes(text);
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
   const place = new NewestPlace(options.leastBlockMs ?? 1, mostAheadMs);
   return {
@@ -275,7 +277,8 @@ export function createTronChain(options: TronChainOptions): TronChain {
       mostAheadMs,
     },
     ignored: context.ignored,
-    address: tronAddress,
+    // contracts take tokens in and give none back
+    address: (text) => isToken(text) ? null : tronAddress(text),
     addressOf: addressFromLogHex,
     eventAddress: addressToLogHex,
     transactionId: tronTransactionId,

@@ -17,7 +17,8 @@ import { loadTronweb, testWithTronweb } from "./support/tronweb_offline.ts";
 const base58check = createBase58check(sha256);
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const USDT_HEX = "41a614f803b6fd780986a42c78ec9c7f77e6ded13c";
-const body = fc.uint8Array({ minLength: 20, maxLength: 20 });
+const body = fc.uint8Array({ minLength: 20, maxLength: 20 })
+  .filter((bytes) => bytes.subarray(0, 16).some((byte) => byte !== 0));
 
 Deno.test("the published USDT contract has its published hex form", () => {
   assertEquals(addressToHex(USDT), USDT_HEX);
@@ -94,6 +95,13 @@ for (
   Deno.test(`no merchant may name this as a destination: "${text}"`, () => {
     assertEquals(tronAddress(text), null);
     assertThrows(() => addressToHex(text), RangeError);
+  });
+}
+
+for (const last of ["00000000", "00000001", "01000009", "ffffffff"]) {
+  Deno.test(`the zero address and the chain's own programs are no destination: ..${last}`, () => {
+    const text = addressFromLogHex("0".repeat(32) + last);
+    assertEquals([tronAddress(text), addressToHex(text)], [null, `41${"0".repeat(32)}${last}`]);
   });
 }
 

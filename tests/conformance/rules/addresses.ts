@@ -22,6 +22,14 @@ export function addressRules(rule: Rule): void {
     return Promise.resolve();
   });
 
+  rule("a token's own contract is no destination: it gives nothing back", ({ chain }) => {
+    for (const contract of chain.capabilities.contracts?.values() ?? []) {
+      const asEvent = contract.replace(/^0x|^41(?=.{40}$)/, "").toLowerCase();
+      assertEquals(chain.address(chain.addressOf(asEvent)), null);
+    }
+    return Promise.resolve();
+  });
+
   rule("what is no address is not taken for one", ({ chain, notAddresses }) => {
     for (const text of ["", " ", "0", ...notAddresses]) {
       assertEquals(chain.address(text), null, text);
