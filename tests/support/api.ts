@@ -45,7 +45,7 @@ export const HOT_WALLET = addressOf(0xffff);
 
 /** A well-formed TRON address for a number. */
 export function addressOf(number: number): string {
-  return addressFromLogHex(number.toString(16).padStart(40, "0"));
+  return addressFromLogHex(`a1${number.toString(16).padStart(38, "0")}`);
 }
 
 /** A chain on which nothing has happened. */

@@ -103,7 +103,7 @@ async function openSessions(sql: Sql, merchantId: string): Promise<readonly stri
   const tokens = Array.from({ length: OPEN_PAGES }, () => randomBytes(32).toString("base64url"));
   const hashes = tokens.map((token) => createHash("sha256").update(token).digest("hex"));
   const addresses = tokens.map((_, index) =>
-    addressFromLogHex((2_000_000 + index).toString(16).padStart(40, "0"))
+    addressFromLogHex(`a1${(2_000_000 + index).toString(16).padStart(38, "0")}`)
   );
   await sql`
     INSERT INTO hub.session (id, token_hash, nonce, merchant_id, seq, address_id, address, network,

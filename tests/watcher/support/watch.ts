@@ -27,7 +27,7 @@ const BRANCH = HDKey.fromMasterSeed(
 /** Public key from which deposit addresses are derived. */
 export const DEPOSITS = publicAddresses("TRX", { depositXpub: BRANCH.publicExtendedKey });
 /** Address that payouts would leave from; it has no key. */
-export const HOT_WALLET = addressFromLogHex("ffff".padStart(40, "0"));
+export const HOT_WALLET = addressFromLogHex(`a1${"ffff".padStart(38, "0")}`);
 
 /** The production adapter over nodes on this machine. */
 export function adapterOver(
