@@ -18,7 +18,7 @@ const WIDE = { width: 1100, height: 800 };
 // One service, one browser, and all customers at the same time. Blocks are made between the acts, for
 // everybody, so that no page misses a state and every run passes the same points.
 test("hosted page: what customers see in a real browser", async (t) => {
-  const { withService } = await import("../support/service.ts");
+  const { TWO_NETWORKS, withService } = await import("../support/service.ts");
   const { openPage } = await import("./support/customer.ts");
   const { openTill } = await import("./support/till.ts");
   const { openShop } = await import("./support/shop.ts");
@@ -368,5 +368,5 @@ test("hosted page: what customers see in a real browser", async (t) => {
         assert(!metrics.includes(token) && !log.includes(token), "a token was written down");
       }
     });
-  });
+  }, { env: TWO_NETWORKS });
 });

@@ -6,7 +6,7 @@ const ignore = needs({ net: true, read: true, write: true, run: true, env: true,
 const missing = ignore ? [] : await missingPrograms();
 const skipped = missing.length === 0 ? "" : ` (skipped: there is no ${missing.join(", ")} here)`;
 const ENV = {
-  DEV_CHAINS: "TRX,TRX_SHASTA,ETH,BNB",
+  DEV_CHAINS: "TRX,ETH,BNB",
   DEV_CHAIN_BLOCK_MS: "300",
   DEV_CHAIN_SOLID_LAG: "3",
 };

@@ -12,7 +12,7 @@ Deno.test({
   name: "PostgreSQL killed under load: nothing acknowledged is lost, and requests succeed again",
   ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
   fn: async () => {
-    const { withService } = await import("../support/service.ts");
+    const { TWO_NETWORKS, withService } = await import("../support/service.ts");
     const { booksFaults } = await import("../support/books.ts");
     const { openShop, SHOP_ENV } = await import("./support/shop.ts");
     const { eventually, UNDISTURBED_MS } = await import("./support/client.ts");
@@ -98,7 +98,7 @@ Deno.test({
       await audit(shop);
       await assertCreditedOnce(shop, paid);
       await assertPaidOnce(shop, payout);
-    }, { env: SHOP_ENV });
+    }, { env: { ...SHOP_ENV, ...TWO_NETWORKS } });
 
     async function serverPid(dataDir: string): Promise<string | undefined> {
       return (await Deno.readTextFile(`${dataDir}/postgres/postmaster.pid`)).split("\n")[0];

@@ -11,7 +11,7 @@ Deno.test({
   name: "a service that is killed or stopped under load, or started twice, loses nothing",
   ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
   fn: async (t) => {
-    const { withService } = await import("../support/service.ts");
+    const { TWO_NETWORKS, withService } = await import("../support/service.ts");
     const { booksFaults } = await import("../support/books.ts");
     const { mine, openShop, SHOP_ENV } = await import("./support/shop.ts");
     const { audit } = await import("./support/audit.ts");
@@ -95,6 +95,6 @@ Deno.test({
         // deno-lint-ignore no-console -- measured figures
         console.log(figures);
       });
-    }, { env: SHOP_ENV });
+    }, { env: { ...SHOP_ENV, ...TWO_NETWORKS } });
   },
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { delay } from "../../ledger/database/delay.ts";
-import { withService } from "../support/service.ts";
+import { TWO_NETWORKS, withService } from "../support/service.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, write: true, run: true, env: true, sys: true });
@@ -51,7 +51,7 @@ test("the first request to a fresh service that says it is ready succeeds", asyn
     assertEquals(await Promise.all(asked), [201, 201, 201, 201]);
     assertEquals([...early].filter((status) => status !== 503), []);
     await started;
-  }, { withoutCluster: true });
+  }, { env: TWO_NETWORKS, withoutCluster: true });
 });
 
 test("a service that is told to stop is not ready first, and serves until its time is over", async () => {

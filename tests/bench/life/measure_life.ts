@@ -11,7 +11,7 @@ import { someAddress } from "../../faults/support/chain_audit.ts";
 import { ask, eventually } from "../../faults/support/client.ts";
 import { openPayers, type Payer } from "../../faults/support/crowd.ts";
 import { booksFaults } from "../../support/books.ts";
-import { type Service, withService } from "../../support/service.ts";
+import { type Service, TWO_NETWORKS, withService } from "../../support/service.ts";
 import { cpuUsOf } from "../processor_time.ts";
 import { measureSigning } from "./measure_signing.ts";
 import { openLifeReceiver } from "./receiver.ts";
@@ -53,7 +53,7 @@ export async function measureLife(
 ): Promise<LifeMeasurement> {
   const signatures = await measureSigning(SIGNATURES);
   await using receiver = openLifeReceiver();
-  const env = { LOG_LEVEL: "error" };
+  const env = { LOG_LEVEL: "error", ...TWO_NETWORKS };
   return await withService(async (service) => {
     note("life: starting the service");
     await service.start();

@@ -60,8 +60,13 @@ const CreatedPage = z.object({
 /** Opens the till of the demo merchant of a service that runs. */
 export async function openTill(service: Service): Promise<Till> {
   const { baseUrl, merchant, chains } = service.credentials;
+  const urlOf = (network: TestNetwork) => {
+    const chain = chains[network];
+    if (chain === undefined) throw new Error(`Cannot go on as there is no chain of ${network}`);
+    return chain.url;
+  };
   for (const network of ["TRX", "TRX_SHASTA"] as const) {
-    await send(`${chains[network].url}/dev/config`, { blockMs: 0 });
+    await send(`${urlOf(network)}/dev/config`, { blockMs: 0 });
   }
 
   async function send(url: string, body: object, method = "POST"): Promise<unknown> {
@@ -106,7 +111,7 @@ export async function openTill(service: Service): Promise<Till> {
       return { url, token, address, amount };
     },
     pay: async (bill, amount, { network = "TRX", expiresInMs } = {}) => {
-      const sent = await send(`${chains[network].url}/dev/transfer`, {
+      const sent = await send(`${urlOf(network)}/dev/transfer`, {
         to: bill.address,
         amount,
         currency: "USDT",
@@ -115,12 +120,12 @@ export async function openTill(service: Service): Promise<Till> {
       return z.object({ txid: z.string() }).parse(sent).txid;
     },
     mine: async (blocks, { network = "TRX", apartMs = 100 } = {}) => {
-      const mined = await send(`${chains[network].url}/dev/mine`, { blocks, intervalMs: apartMs });
+      const mined = await send(`${urlOf(network)}/dev/mine`, { blocks, intervalMs: apartMs });
       const { solid } = z.object({ solid: z.number() }).parse(mined);
       await solidIsRead(network, solid);
     },
     drop: async (network) => {
-      await send(`${chains[network].url}/dev/reorg`, { depth: 1, drop: true });
+      await send(`${urlOf(network)}/dev/reorg`, { depth: 1, drop: true });
     },
     profile: async (fields) => {
       await send(`${baseUrl}/api/merchants/${merchant.id}`, fields, "PATCH");

@@ -22,7 +22,10 @@ export async function openPayers(
   usdt: string,
   network: Network = NETWORK,
 ): Promise<readonly Payer[]> {
-  const { sql } = service;
+  const { sql, credentials } = service;
+  if (credentials.chains[network] === undefined) {
+    throw new Error(`Cannot pay on ${network} as the service does not serve it`);
+  }
   const payers: Payer[] = [];
   for (let n = 0; n < count; n++) {
     const merchantId = await addMerchant(sql);
