@@ -254,7 +254,7 @@ async function furnish(stack: AsyncDisposableStack, options: EvmHouseOptions): P
       const end = Date.now() + READ_MS;
       while (!isDead && ((await readCursor(sql, network, "solid"))?.height ?? -1) < solid) {
         if (Date.now() > end) throw new Error(`Cannot go on as block ${solid} was not read`);
-        await pause(10);
+        await pause(25);
       }
     },
     async until(what, condition) {

@@ -226,7 +226,7 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
       const end = Date.now() + READ_MS;
       while ((await readCursor(sql, NETWORK, "solid"))?.height !== solid) {
         if (Date.now() > end) throw new Error(`Cannot go on as block ${solid} was not read`);
-        await pause(10);
+        await pause(25);
       }
     },
     async until(what, condition) {
@@ -311,7 +311,7 @@ export function engineOf({
     chains: new Map([[chain.network, chain]]),
     signer,
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: () => ({ pollMs: 25, leaseMs: 2_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
+    pace: () => ({ pollMs: 100, leaseMs: 2_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
     now: Date.now,
     usdRate: () => "1",
     coinRate: () => coinRate,
