@@ -45,6 +45,15 @@ export function familyOf(network: Network): Family {
   );
 }
 
+/**
+ * The spelling of a transaction id on a network, which needs no node: also where the network is not configured here.
+ *
+ * @returns null for a text that names no transaction, and on networks that no family knows
+ */
+export function transactionIdOn(network: Network, text: string): string | null {
+  return knownFamilyOf(network)?.transactionId(text) ?? null;
+}
+
 /** The development chains of a network, null where it has none. */
 export function developmentOf(network: Network): Development | null {
   return knownFamilyOf(network)?.development ?? null;

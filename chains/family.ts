@@ -120,6 +120,8 @@ export interface Family {
   readonly name: FamilyName;
   /** The canonical spelling of an address, null for a text that is none; see `Chain.address`. */
   address(text: string): string | null;
+  /** The canonical spelling of a transaction id, null for a text that names none; see `Chain.transactionId`. */
+  transactionId(text: string): string | null;
   /** The address of a key of its wallets, 33 bytes, compressed. */
   encodeAddress(publicKey: Uint8Array): string;
   /** Loads the adapter that {@linkcode Family.open} would load first, so that something else can be waited for meanwhile. */

@@ -150,7 +150,10 @@ export const createDeposit = route({
   },
 });
 
-/** The transaction that a deposit stands for, so that the scan does not credit it a second time. */
+/**
+ * The transaction that a deposit stands for, so that the scan does not credit it a second time: another node's scan
+ * as well, where this node does not serve the network.
+ */
 function claimedTransaction(
   metadata: Readonly<Record<string, unknown>>,
   on: Network,
@@ -158,5 +161,5 @@ function claimedTransaction(
 ): string | null {
   const { txHash } = metadata;
   if (typeof txHash !== "string") return null;
-  return context.chains.get(on)?.transactionId(txHash) ?? null;
+  return context.transactionIdOn(on, txHash);
 }

@@ -10,6 +10,7 @@ import type { Answers } from "../../actors/merchant/merchants.ts";
 import type { Refusal } from "../../actors/merchant/refusal.ts";
 import { findingsOf } from "../../actors/watcher/record_blocks.ts";
 import { askForRequest } from "../../chains/call_lane.ts";
+import { ChainUnavailable } from "../../chains/chain.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { sumConfirmedByHand } from "../../ledger/approvals.ts";
 import { findDepositOwner, listOpenDeposits } from "../../ledger/deposits.ts";
@@ -63,9 +64,14 @@ export async function isTransferOfAnother(
   const named = await findNamedTransaction(sql, merchantId, depositId);
   if (named === null) return false;
   const { network, txid } = named;
-  const signal = AbortSignal.timeout(askTimeoutMs);
   const chain = chains.get(network);
-  if (chain === undefined) return false;
+  if (chain === undefined) {
+    throw new ChainUnavailable(
+      "network",
+      `Cannot see whom a transaction paid as its network is not configured here: ${network}`,
+    );
+  }
+  const signal = AbortSignal.timeout(askTimeoutMs);
   const found = await askForRequest(() => chain.transaction(txid, "head", signal));
   if (found.kind !== "found") return false;
   const findings = await findingsOf(sql, { network, addressOf: chain.addressOf }, [

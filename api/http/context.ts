@@ -86,6 +86,11 @@ export interface ApiDeps {
       | "capabilities"
     >
   >;
+  /**
+   * The canonical spelling of a transaction id, of networks that are not configured here as well: other nodes of
+   * this service may read them. Null for a text that names no transaction.
+   */
+  readonly transactionIdOn: (network: Network, text: string) => string | null;
   readonly addressBook: AddressBook;
   /** Decides whether deposit addresses may be part of an answer. */
   readonly addresses: Pick<AddressGuard, "clears">;

@@ -3,6 +3,7 @@ import type { Pace } from "../../actors/engine_deps.ts";
 import { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
+import { transactionIdOn } from "../../chains/families.ts";
 import { PROFILES } from "../../chains/profiles.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -66,6 +67,7 @@ export interface OpenEngine {
     ApiDeps,
     | "merchants"
     | "chains"
+    | "transactionIdOn"
     | "addressBook"
     | "fees"
     | "rates"
@@ -118,6 +120,7 @@ export async function openEngine(config: Config, parts: EngineParts): Promise<Op
   const forApi: OpenEngine["forApi"] = {
     merchants: engine.merchants,
     chains: chains.chains,
+    transactionIdOn,
     addressBook: engine.addressBook,
     fees,
     rates,

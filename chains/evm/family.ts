@@ -8,12 +8,14 @@ import type { Family } from "../family.ts";
 import { addressOfPublicKey, evmAddress } from "./address.ts";
 import { chainIdOf } from "./chain_id.ts";
 import { EVM_DEVELOPMENT } from "./development.ts";
+import { evmTransactionId } from "./transaction_id.ts";
 
 /** See {@linkcode Family}. */
 export const EVM: Family = {
   name: "evm",
   development: EVM_DEVELOPMENT,
   address: evmAddress,
+  transactionId: evmTransactionId,
   encodeAddress: addressOfPublicKey,
   async load() {
     await import("./evm_chain.ts");

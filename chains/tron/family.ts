@@ -10,6 +10,7 @@ import { MOST_AHEAD_MS } from "../nodes/believed_nodes.ts";
 import { addressOfPublicKey, tronAddress } from "./address.ts";
 import { CLOCK_TOLERANCE_MS, DEVELOPMENT_LIFETIME_MS, LIFETIME_MS } from "./terms.ts";
 import { TRX_DECIMALS } from "./token_contracts.ts";
+import { tronTransactionId } from "./transaction_id.ts";
 
 /** A third of the time between two blocks. */
 const LEAST_BLOCK_MS = 1_000;
@@ -23,6 +24,7 @@ function sunOf(feeCap: Parameters<typeof toTokenUnits>[0]): number {
 export const TRON: Family = {
   name: "tron",
   address: tronAddress,
+  transactionId: tronTransactionId,
   encodeAddress: addressOfPublicKey,
   async load() {
     await import("./tron_chain.ts");

@@ -33,7 +33,8 @@ import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
 import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";
 import { readFrom } from "./read/read_from.ts";
 import { readsBlocks, suspensionIn } from "./read/refusal_texts.ts";
-import { readTransaction, tronTransactionId } from "./read/read_transaction.ts";
+import { readTransaction } from "./read/read_transaction.ts";
+import { tronTransactionId } from "./transaction_id.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
 import { contractEntries, sunAmount } from "./token_contracts.ts";
 

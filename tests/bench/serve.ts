@@ -21,7 +21,8 @@ import type { Bindings } from "../../api/http/serve.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
 import { tronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
-import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
+import { transactionIdOn } from "../../chains/families.ts";
+import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { amountOf, ZERO } from "../../ledger/money/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
@@ -73,6 +74,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     merchants,
     sql,
     chains: new Map([["TRX", chain]]),
+    transactionIdOn,
     addressBook: {
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },

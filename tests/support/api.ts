@@ -20,7 +20,8 @@ import type { ApiDeps } from "../../api/http/context.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
 import { addressFromLogHex, addressToLogHex, tronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
-import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
+import { transactionIdOn } from "../../chains/families.ts";
+import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -132,6 +133,7 @@ export async function testApi(
       ["TRX", EMPTY_CHAIN],
       ["TRX_SHASTA", EMPTY_CHAIN],
     ]),
+    transactionIdOn,
     addressBook: {
       take: async (network, merchantId) => {
         const index = nextAddress++;

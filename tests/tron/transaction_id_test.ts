@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
+import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 
 Deno.test("one transaction has one spelling, however it is written", () => {
   const id = "0123456789abcdef".repeat(4);

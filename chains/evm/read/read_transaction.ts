@@ -18,19 +18,11 @@ import type { ChainNode } from "../../nodes/node.ts";
 import { CallFailed, NotServed } from "../../nodes/node_failures.ts";
 import { eventAddress } from "../address.ts";
 import { signedBy } from "../signed_by.ts";
+import { evmTransactionId } from "../transaction_id.ts";
 import { bytesSchema, hashSchema, headOrNothingSchema, wholeSchema } from "./answers.ts";
 import { completeBlock } from "./read_range.ts";
 import { type EvmSource, headCall, requireBlock, rpc } from "./source.ts";
 import { bytesOfFields } from "./transaction_bytes.ts";
-
-/** 64 hexadecimal digits, with the prefix or, as some tools write them, without. */
-const TRANSACTION_ID = /^(?:0x)?([0-9a-f]{64})$/i;
-
-/** The spelling that nodes use, lower-case with `0x`; `null` for any other text. */
-export function evmTransactionId(text: string): string | null {
-  const digits = TRANSACTION_ID.exec(text)?.[1];
-  return digits === undefined ? null : `0x${digits.toLowerCase()}`;
-}
 
 /** Place of a transaction in a block, or null where it is in none. */
 const placeSchema = z.object({ transactionHash: hashSchema, blockNumber: wholeSchema }).nullable();

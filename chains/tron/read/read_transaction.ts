@@ -13,18 +13,11 @@ import {
 import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
+import { tronTransactionId } from "../transaction_id.ts";
 import { readFrom } from "./read_from.ts";
 import { longReceipt, longTransaction } from "./long_answers.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
 import { prefixOf } from "./read_range.ts";
-
-/** 64 hexadecimal digits, as some tools write them with the prefix of other chains. */
-const TRANSACTION_ID = /^(?:0x)?([0-9a-f]{64})$/i;
-
-/** The spelling that TRON nodes use, lowercase without prefix; `null` for any other text. */
-export function tronTransactionId(text: string): string | null {
-  return TRANSACTION_ID.exec(text)?.[1]?.toLowerCase() ?? null;
-}
 
 /** Rank of an answer by what it tells. */
 const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
