@@ -55,6 +55,15 @@ export class AcknowledgedCommits {
     if (records.length === 0) return;
     this.#commits.push({ commitId, at: this.#now(), since, records });
     this.#records += records.length;
+    this.forgetOld();
+  }
+
+  /**
+   * Forgets what is older than two minutes. Called while the database is seen to continue the known history, and
+   * not by the reader: while the database is away, for however long, what was acknowledged before may turn out lost.
+   */
+  forgetOld(): void {
+    const since = this.#monotonic();
     for (let oldest = this.#commits[this.#first]; oldest !== undefined;) {
       if (this.#records <= MOST && oldest.since >= since - KEEP_MS) break;
       this.#records -= oldest.records.length;

@@ -95,6 +95,8 @@ export class HistoryWatch {
     }
     if (isTold) this.#known = history;
     if (this.#isDue) await this.#settle();
+    // what is old by now is in every standby that may be promoted later
+    this.#deps.acknowledged.forgetOld();
   }
 
   /** Does again what a change asks for, until it is done once. */
@@ -127,16 +129,14 @@ export class HistoryWatch {
     const all = acknowledged.all;
     const absent = await findLostCommits(sql, all.map(({ commitId }) => commitId));
     if (absent.size === 0) return;
-    const lost = all.filter(({ commitId }) => absent.has(commitId));
-    const count = await recordLostCommits(sql, lost);
-    if (count === 0) return;
-    logEvent("failover.records_lost", { count });
-    const told = lost.flatMap(({ at, records }) => records.map((record) => ({ at, ...record })));
-    for (const { at, amount, ...record } of told.slice(0, MOST_TOLD)) {
+    const lost = await recordLostCommits(sql, all.filter(({ commitId }) => absent.has(commitId)));
+    if (lost.length === 0) return;
+    logEvent("failover.records_lost", { count: lost.length });
+    for (const { failoverId: _, acknowledgedAt, amount, ...record } of lost.slice(0, MOST_TOLD)) {
       logEvent("failover.record_lost", {
         ...record,
         amount: amount === null ? "" : formatAmount(amount),
-        acknowledgedAt: new Date(at).toISOString(),
+        acknowledgedAt: new Date(acknowledgedAt).toISOString(),
       });
     }
   }

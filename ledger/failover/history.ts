@@ -109,25 +109,6 @@ export async function findLostCommits(
 
 const lostShape = shape({ commitId: text(), ...RECORD, at: time() });
 
-/** Stores lost commits below the newest hold. @returns how many records are new on the list */
-export async function recordLostCommits(
-  sql: Sql,
-  commits: readonly AcknowledgedCommit[],
-): Promise<number> {
-  const rows = commits.flatMap(({ commitId, at, records }) =>
-    records.map((record) => ({ commitId, at, ...record }))
-  );
-  if (rows.length === 0) return 0;
-  const { count } = await sql`
-    INSERT INTO hub.lost_commit (failover_id, commit_id, merchant_id, kind, record_id, reference_id, network,
-      currency, amount, destination, acknowledged_at)
-    SELECT f.id, r.* FROM (SELECT id FROM hub.failover ORDER BY id DESC LIMIT 1) f, ${
-    lostShape.rows(sql, "r", rows)
-  }
-    ON CONFLICT DO NOTHING`;
-  return count;
-}
-
 const lostRecord = shape({
   failoverId: text(),
   ...RECORD,
@@ -135,6 +116,38 @@ const lostRecord = shape({
 });
 /** A record that was acknowledged to its merchant and that the database has lost. */
 export type LostRecord = RowOf<typeof lostRecord>;
+
+/**
+ * Stores the records of lost commits below the newest hold. A record that the database has is not lost, whatever
+ * became of its commit: the log of commits keeps an hour, and an idle service remembers longer.
+ *
+ * @returns those that are new on the list
+ */
+export async function recordLostCommits(
+  sql: Sql,
+  commits: readonly AcknowledgedCommit[],
+): Promise<readonly LostRecord[]> {
+  const rows = commits.flatMap(({ commitId, at, records }) =>
+    records.map((record) => ({ commitId, at, ...record }))
+  );
+  if (rows.length === 0) return [];
+  // each record is looked up by its key: a join might read all withdrawals that there are
+  return lostRecord.all(
+    await sql`
+      INSERT INTO hub.lost_commit (failover_id, commit_id, merchant_id, kind, record_id, reference_id, network,
+        currency, amount, destination, acknowledged_at)
+      SELECT f.id, r.* FROM (SELECT id FROM hub.failover ORDER BY id DESC LIMIT 1) f, ${
+      lostShape.rows(sql, "r", rows)
+    }
+      WHERE CASE r.kind
+        WHEN 'withdrawal' THEN (SELECT true FROM book.withdrawal w
+          WHERE w.id = r.record_id AND w.merchant_id = r.merchant_id LIMIT 1)
+        WHEN 'address' THEN (SELECT true FROM book.deposit_address a
+          WHERE a.id = r.record_id AND a.merchant_id = r.merchant_id LIMIT 1)
+        END IS NULL
+      ON CONFLICT DO NOTHING RETURNING *`,
+  );
+}
 
 /** Records of a list that are shown. */
 const MOST = 1_000;
