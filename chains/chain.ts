@@ -58,6 +58,11 @@ export interface Transfer {
   readonly txid: string;
   /** Index of the log within its transaction; with `txid` it names the transfer for ever. */
   readonly logIndex: number;
+  /**
+   * Position of the log among all logs of its block, on chains that prove it: with the block's height it names the
+   * transfer, whatever id a node gives its transaction.
+   */
+  readonly blockLog?: number;
   readonly currency: Currency;
   readonly eventFrom: string;
   readonly eventTo: string;

@@ -860,7 +860,7 @@ export type QuarantinedRow = {
   txid: string;
   logIndex: number;
   phase: string;
-  /** Begins with bug, unreadable, unexpected, unclaimed, claimed, unproven or misdirected */
+  /** Begins with bug, unreadable, unexpected, unclaimed, claimed, unproven, misdirected or renamed */
   reason: string;
   /** The chain's report, as it was read */
   data: Record<string, unknown>;
@@ -2704,7 +2704,7 @@ export interface Operations {
       page?: number;
       /** Rows per page */
       limit?: number;
-      kind?: "bug" | "unreadable" | "unexpected" | "unclaimed" | "claimed" | "unproven" | "misdirected";
+      kind?: "bug" | "unreadable" | "unexpected" | "unclaimed" | "claimed" | "unproven" | "misdirected" | "renamed";
       network?: NetworkSymbol;
       merchantId?: string;
     };

@@ -18,7 +18,8 @@ import { json, type RowOf, text, time } from "./table.ts";
  * Kinds of reasons: `bug` and `unreadable` are faults of the service, `unexpected` is an own transaction
  * that succeeded without its transfer; `unclaimed` waits for its pair to be enabled, `claimed`
  * for the decision on a deposit by hand, `unproven` for the word of a second node; `misdirected` came in on
- * another network than its address was issued on, and is dealt with by hand.
+ * another network than its address was issued on, and is dealt with by hand; `renamed` has the place in its block of a
+ * transfer that is booked by another id.
  */
 export const QUARANTINE_KINDS = [
   "bug",
@@ -28,6 +29,7 @@ export const QUARANTINE_KINDS = [
   "claimed",
   "unproven",
   "misdirected",
+  "renamed",
 ] as const;
 
 /** One of {@linkcode QUARANTINE_KINDS}. */
@@ -99,7 +101,7 @@ const MONEY_IN = new Set<InboxKey["phase"]>(["seen", "solid", "margin", "swept"]
 
 /**
  * Takes a row off the list that an operator has dealt with. Money that has come in cannot be waved
- * away, but where it came in on another network, nor what waits for something: `not_so`. A payout that succeeded without the intended transfer
+ * away, but where it came in on another network or is booked by another id, nor what waits for something: `not_so`. A payout that succeeded without the intended transfer
  * holds its merchant's money until an operator has found out what it did: `needs_verdict`. The row stays, with
  * both reasons.
  */
@@ -118,15 +120,26 @@ export async function acknowledgeQuarantined(
     const reasons = `acknowledged: ${remark}; ${reason}`.slice(0, 1_000);
     await tx`
       UPDATE book.inbox i SET consumed_at = now(), quarantine = ${reasons} WHERE ${named(tx, key)}`;
+    if (reason.startsWith("renamed:")) await giveUpSeen(tx, key);
     await writeBookAudit(tx, { ...audit, before: { reason }, after: { remark } });
     return "done";
   });
 }
 
-/** True where nothing is left to be booked: what came in on another network never is. */
-function canBeAcknowledged({ reason, isMisdirected }: Held, phase: InboxKey["phase"]): boolean {
-  if (isMisdirected) return true;
+/** True where nothing is left to be booked: what came in on another network never is, nor what is booked by another id. */
+function canBeAcknowledged({ reason, isApart }: Held, phase: InboxKey["phase"]): boolean {
+  if (isApart) return true;
   return /^(bug|unreadable|unexpected):/.test(reason) && !MONEY_IN.has(phase);
+}
+
+/** Gives up what newest blocks have announced of a transfer that is booked by another id. */
+async function giveUpSeen(sql: AnySql, key: InboxKey): Promise<void> {
+  await sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    SELECT i.merchant_id, i.network, i.txid, i.log_index, 'vanished',
+      jsonb_build_object('reason', 'it is booked by another transaction id', 'to', i.data ->> 'to')
+    FROM book.inbox i WHERE ${named(sql, key)}
+    ON CONFLICT DO NOTHING`;
 }
 
 /** True if a row reports the end of a payout whose withdrawal has not ended. */
@@ -142,13 +155,13 @@ async function isOpenPayout(sql: AnySql, key: InboxKey): Promise<boolean> {
 /** A row that is held by its lock. */
 interface Held {
   readonly reason: string;
-  /** True where it came in on another network than its address was issued on, to a lost address too. */
-  readonly isMisdirected: boolean;
+  /** True where it came in on another network than its address was issued on, to a lost address too, or is booked by another id. */
+  readonly isApart: boolean;
 }
 
 async function lockQuarantined(sql: AnySql, key: InboxKey): Promise<Held | null> {
   const [row] = await sql<Held[]>`
-    SELECT i.quarantine AS reason, i.data ? 'issuedOn' AS "isMisdirected" FROM book.inbox i
+    SELECT i.quarantine AS reason, i.data ?| ARRAY['issuedOn', 'bookedAs'] AS "isApart" FROM book.inbox i
     WHERE ${named(sql, key)} AND i.consumed_at IS NULL AND i.quarantine IS NOT NULL FOR UPDATE`;
   return row ?? null;
 }

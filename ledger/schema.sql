@@ -367,8 +367,10 @@ CREATE TABLE book.deposit_proof (
   is_disputed boolean NOT NULL DEFAULT false,
   contested boolean NOT NULL DEFAULT false,
   evidence jsonb,
+  block_log integer,
   CONSTRAINT deposit_proof_pkey PRIMARY KEY (merchant_id, network, txid, log_index),
   CONSTRAINT deposit_proof_amount_check CHECK ((amount > (0)::numeric)),
+  CONSTRAINT deposit_proof_block_log_check CHECK ((block_log >= 0)),
   CONSTRAINT deposit_proof_contested CHECK (((NOT contested) OR (NOT COALESCE((evidence ? 'waived'::text), false)))),
   CONSTRAINT deposit_proof_tries_check CHECK ((tries >= 0))
 ) WITH (fillfactor=80);
@@ -443,6 +445,7 @@ CREATE TABLE book.inbox (
   CONSTRAINT inbox_pkey PRIMARY KEY (merchant_id, network, txid, log_index, phase),
   CONSTRAINT inbox_of_lost_waits CHECK (((merchant_id <> 'mer_lost'::text) OR (consumed_at IS NOT NULL) OR COALESCE((quarantine ~~ 'lost:%'::text), false))),
   CONSTRAINT inbox_of_other_network_waits CHECK (((quarantine IS NOT NULL) OR (NOT (data ? 'issuedOn'::text)))),
+  CONSTRAINT inbox_of_taken_place_waits CHECK (((quarantine IS NOT NULL) OR (NOT (data ? 'bookedAs'::text)))),
   CONSTRAINT inbox_phase_check CHECK ((phase = ANY (ARRAY['seen'::text, 'solid'::text, 'vanished'::text, 'submitted'::text, 'outcome'::text, 'margin'::text, 'swept'::text])))
 ) WITH (fillfactor=80);
 CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
@@ -894,16 +897,20 @@ CREATE TABLE book.sweep_item (
   outgoing_id text COLLATE "C",
   done boolean NOT NULL DEFAULT false,
   write_off text COLLATE "C",
+  block_log integer,
   CONSTRAINT sweep_item_pkey PRIMARY KEY (network, txid, log_index, merchant_id),
   CONSTRAINT sweep_item_amount_check CHECK ((amount > (0)::numeric)),
+  CONSTRAINT sweep_item_block_log_check CHECK ((block_log >= 0)),
   CONSTRAINT sweep_item_done_by CHECK (((NOT done) OR ((outgoing_id IS NULL) <> (write_off IS NULL)))),
   CONSTRAINT sweep_item_written_off CHECK (((write_off IS NULL) OR done))
 ) WITH (fillfactor=80);
 CREATE INDEX sweep_item_of_sweep ON book.sweep_item USING btree (outgoing_id) WHERE (outgoing_id IS NOT NULL);
 CREATE INDEX sweep_item_of_write_off ON book.sweep_item USING btree (write_off) WHERE (write_off IS NOT NULL);
 CREATE INDEX sweep_item_open ON book.sweep_item USING btree (network, address, currency) WHERE (NOT done);
+CREATE UNIQUE INDEX sweep_item_place ON book.sweep_item USING btree (network, height, block_log, merchant_id) WHERE ((block_log IS NOT NULL) AND (write_off IS NULL));
 CREATE TRIGGER sweep_carries_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION book.check_sweep_items();
 CREATE TRIGGER sweep_item_begins_open BEFORE INSERT ON book.sweep_item FOR EACH ROW WHEN (((new.outgoing_id IS NOT NULL) OR new.done)) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER sweep_item_block_log_is_kept BEFORE UPDATE OF block_log ON book.sweep_item FOR EACH ROW WHEN ((old.block_log IS DISTINCT FROM new.block_log)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_item_is_kept BEFORE UPDATE ON book.sweep_item FOR EACH ROW EXECUTE FUNCTION book.keep_sweep_item();
 CREATE TRIGGER sweep_item_is_never_deleted BEFORE DELETE ON book.sweep_item FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_item_is_not_truncated BEFORE TRUNCATE ON book.sweep_item FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();

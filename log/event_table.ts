@@ -145,6 +145,10 @@ export const EVENTS = {
     "warning",
     "{network}: {amount} {currency} to {to} wait for a person, its address was issued on {issuedOn}: {txid}",
   ],
+  "deposit.renamed": [
+    "fatal",
+    "{network}: {txid} to {to} is quarantined: block {height} has it in the place of {bookedAs}, one node has renamed it",
+  ],
   "deposit.unproven": ["warning", "{network}: {txid} to {to} is not credited yet: {reason}"],
   "deposit.disputed": [
     "fatal",

@@ -32,7 +32,7 @@ export type ClaimOutcome =
   | { readonly status: "pair_closed"; readonly currency: Currency }
   /** Recorded, and not booked within the bound, or before a second node has proven it; it will be. */
   | { readonly status: "recorded" }
-  /** Nothing was looked up or recorded. */
+  /** Nothing was looked up or recorded, or the transfer is booked by another id than this. */
   | { readonly status: "in_doubt"; readonly doubt: ChainInDoubt };
 
 /**
@@ -82,6 +82,9 @@ export async function claimTransaction(
   if (end === "open") return { status: "recorded" };
   const reason = end.quarantine ?? "";
   if (reason.startsWith("unproven:")) return { status: "recorded" };
+  if (reason.startsWith("renamed:")) {
+    return { status: "in_doubt", doubt: { kind: "in_doubt", reason } };
+  }
   const finding = findings.find(({ logIndex }) => logIndex === end.logIndex);
   if (finding !== undefined && reason.startsWith("unclaimed:")) {
     return { status: "pair_closed", currency: finding.currency };

@@ -33,7 +33,7 @@ const quarantinedRow = z.object({
   reason: eg(
     z.string().meta({
       description:
-        "Begins with bug, unreadable, unexpected, unclaimed, claimed, unproven or misdirected",
+        "Begins with bug, unreadable, unexpected, unclaimed, claimed, unproven, misdirected or renamed",
     }),
     "unexpected: the transaction succeeded without the transfer",
   ),

@@ -74,6 +74,8 @@ export async function readAddressHoldings(
           i.consumed_at IS NULL AS is_open
         FROM book.inbox i
         WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
+          -- told by another id once more
+          AND NOT i.data ? 'bookedAs'
         ORDER BY i.txid, i.log_index, i.data ? 'issuedOn', i.consumed_at IS NULL) came
       UNION ALL
       SELECT h.address, o.currency, -CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.taken END, 0, false

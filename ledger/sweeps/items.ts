@@ -3,8 +3,8 @@ import type { AnySql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import { shape } from "../shape.ts";
-import { amount, bigint, integer, type RowOf, text } from "../table.ts";
-import type { TransferFinding } from "../watcher/findings.ts";
+import { amount, bigint, integer, orNull, type RowOf, text } from "../table.ts";
+import { keyOf, type TransferFinding } from "../watcher/findings.ts";
 import type { OpenItem } from "./sweep_facts.ts";
 import { isUntouched, type SweepAddress, touchOrAdd } from "./sweep_addresses.ts";
 
@@ -16,6 +16,7 @@ const itemShape = shape({
   currency: text(),
   amount: amount(),
   height: bigint(),
+  blockLog: orNull(integer()),
 });
 
 /**
@@ -24,26 +25,32 @@ const itemShape = shape({
  * The row of an address that another transaction holds is not waited for, or one address would stop
  * the scan of its network: the address is listed in the same statement and taken over as soon as its
  * row is free (see `takeLateSweepAddresses`).
+ *
+ * @returns keys of those that were new, see `keyOf`; what is neither new nor known has the place of another in its
+ *   block
  */
 export async function recordSweepItems(
   sql: AnySql,
   network: Network,
   findings: readonly TransferFinding[],
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const items = findings.map(({ to, ...finding }) => ({ ...finding, address: to }));
-  await sql`
+  const rows = await sql<Pick<TransferFinding, "merchantId" | "txid" | "logIndex">[]>`
     WITH found AS (
-      INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
-      SELECT merchant_id, ${network}, txid, log_index, address, currency, amount, height
+      INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height, block_log)
+      SELECT merchant_id, ${network}, txid, log_index, address, currency, amount, height, block_log
       FROM ${itemShape.rows(sql, "f", items)}
-      ON CONFLICT DO NOTHING RETURNING merchant_id, address, currency
+      ON CONFLICT DO NOTHING RETURNING merchant_id, txid, log_index, address, currency
     ), paid AS MATERIALIZED (
       SELECT DISTINCT ON (address, currency) address, currency, merchant_id FROM found ORDER BY address, currency
-    ), ${touchOrAdd(sql, network, sql`paid`)}
-    INSERT INTO book.late_sweep_address (network, address, currency, merchant_id)
-    SELECT ${network}, address, currency, merchant_id FROM place WHERE is_known AND NOT is_free
-    ORDER BY address, currency
-    ON CONFLICT (network, address, currency) DO UPDATE SET merchant_id = excluded.merchant_id`;
+    ), ${touchOrAdd(sql, network, sql`paid`)}, late AS (
+      INSERT INTO book.late_sweep_address (network, address, currency, merchant_id)
+      SELECT ${network}, address, currency, merchant_id FROM place WHERE is_known AND NOT is_free
+      ORDER BY address, currency
+      ON CONFLICT (network, address, currency) DO UPDATE SET merchant_id = excluded.merchant_id
+    )
+    SELECT merchant_id AS "merchantId", txid, log_index AS "logIndex" FROM found`;
+  return new Set(rows.map(keyOf));
 }
 
 const keyShape = shape({ merchantId: text(), txid: text(), logIndex: integer() });

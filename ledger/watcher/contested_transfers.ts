@@ -107,7 +107,7 @@ async function replace(
     const rows = await tx<{ txid: string }[]>`
       UPDATE book.deposit_proof p SET evidence = NULL, contested = true, is_disputed = false, tries = 0,
         reason = NULL, next_ask_at = now(), since = CASE WHEN p.evidence IS NULL THEN p.since ELSE now() END,
-        address_id = w.address_id, height = w.height, hash = w.hash, currency = w.currency,
+        address_id = w.address_id, height = w.height, hash = w.hash, block_log = w.block_log, currency = w.currency,
         amount = w.amount, sender = w.sender, receiver = w.receiver
       FROM (${readAgain(tx, network, findings)}) w
       WHERE w.differs AND p.merchant_id = w.merchant_id AND p.network = ${network} AND p.txid = w.txid

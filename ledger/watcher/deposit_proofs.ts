@@ -15,7 +15,8 @@ import type { InboxKey } from "../rows.ts";
 import { shape } from "../shape.ts";
 import { amount, bigint, boolean, integer, orNull, type RowOf, text, time } from "../table.ts";
 import { recordSweepItems } from "../sweeps/items.ts";
-import type { TransferFinding } from "./findings.ts";
+import { keyOf, type TransferFinding } from "./findings.ts";
+import { findRenamed, renamedReason } from "./renamed_transfers.ts";
 
 /** The reason why such a row is quarantined. */
 export const UNPROVEN = "unproven: a second node has not proven the transfer yet";
@@ -32,6 +33,7 @@ export const TRANSFER = {
   addressId: text(),
   height: bigint(),
   hash: orNull(text()),
+  blockLog: orNull(integer()),
   currency: text<Currency>(),
   amount: amount(),
   sender: text(),
@@ -47,7 +49,8 @@ const givenShape = shape(TRANSFER);
 
 /** A finding as {@linkcode TRANSFER} has it. */
 export function givenOf({ from, to, ...finding }: TransferFinding) {
-  return { ...finding, hash: finding.hash ?? null, sender: from, receiver: to };
+  const { hash = null, blockLog = null } = finding;
+  return { ...finding, hash, blockLog, sender: from, receiver: to };
 }
 
 /** A transfer that awaits its proof. */
@@ -101,8 +104,8 @@ export async function storeAwaitedProofs(
 ): Promise<void> {
   await sql`
     INSERT INTO book.deposit_proof
-      (merchant_id, network, txid, log_index, address_id, height, hash, currency, amount, sender, receiver)
-    SELECT merchant_id, ${network}, txid, log_index, address_id, height, hash, currency, amount, sender, receiver
+      (merchant_id, network, txid, log_index, address_id, height, hash, block_log, currency, amount, sender, receiver)
+    SELECT merchant_id, ${network}, txid, log_index, address_id, height, hash, block_log, currency, amount, sender, receiver
     FROM ${givenShape.rows(sql, "f", findings.map(givenOf))}
     ON CONFLICT DO NOTHING`;
 }
@@ -173,10 +176,19 @@ export async function proveTransfer(
         reason = NULL, is_disputed = false
       WHERE ${isStill(tx, network, transfer)}`;
     if (count === 0) return;
-    await recordSweepItems(tx, network, [transfer]);
+    const stored = await recordSweepItems(tx, network, [transfer]);
+    // what was booked by another id meanwhile is not booked again, whatever the second node has proven
+    const bookedAs = stored.size > 0
+      ? undefined
+      : (await findRenamed(tx, network, [transfer])).get(keyOf(transfer));
+    const [quarantine, more] = bookedAs === undefined
+      ? [null, {}]
+      : [renamedReason(bookedAs), { bookedAs }];
     // a statement of its own: the database's rule looks for what was written before it
     await tx`
-      UPDATE book.inbox SET quarantine = NULL
+      UPDATE book.inbox SET quarantine = ${quarantine}, data = data || ${
+      JSON.stringify(more)
+    }::text::jsonb
       WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
         AND log_index = ${logIndex} AND phase = 'solid' AND quarantine LIKE 'unproven:%'`;
   });

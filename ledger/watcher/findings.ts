@@ -7,6 +7,8 @@ export interface TransferFinding {
   readonly addressId: string;
   readonly txid: string;
   readonly logIndex: number;
+  /** Position of its log among all logs of its block, see `Transfer.blockLog`; absent or null where none is proven. */
+  readonly blockLog?: number | null;
   readonly currency: Currency;
   readonly amount: Amount;
   readonly from: string;
@@ -18,6 +20,13 @@ export interface TransferFinding {
   readonly diesAfter: number;
   /** About when that is, for people and timers; Unix milliseconds. */
   readonly expiresAt: number;
+}
+
+/** The key of a transfer within its network. */
+export function keyOf(
+  { merchantId, txid, logIndex }: Pick<TransferFinding, "merchantId" | "txid" | "logIndex">,
+): string {
+  return `${merchantId}/${txid}/${logIndex}`;
 }
 
 /**

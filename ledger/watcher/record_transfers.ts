@@ -7,14 +7,20 @@ import { recordSweepItems } from "../sweeps/items.ts";
 import { replaceAwaitedProofs } from "./contested_transfers.ts";
 import { readDepositProofRule } from "./deposit_proof_rule.ts";
 import { storeAwaitedProofs, UNPROVEN } from "./deposit_proofs.ts";
-import { inboxData, type TransferFinding } from "./findings.ts";
+import { inboxData, keyOf, type TransferFinding } from "./findings.ts";
+import {
+  findRenamed,
+  type InboxTransfer,
+  readmitRenamed,
+  renamedReason,
+} from "./renamed_transfers.ts";
 
 const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
 
 /**
  * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the
  * network's bound is quarantined until a second node has proven it, and only seen meanwhile; until then
- * what is read later takes its place.
+ * what is read later takes its place. One whose place in its block is booked by another id is quarantined as renamed.
  */
 export async function recordTransfers(
   sql: Sql,
@@ -32,10 +38,21 @@ export async function recordTransfers(
   const needsProof = (finding: TransferFinding) =>
     canBeAsked(finding) &&
     (above !== null && finding.amount > above || waiting.has(keyOf(finding)));
-  const unproven = findings.filter(needsProof);
   // before the inbox: what is booked is surely stored as to be swept
   const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
-  if (phase === "solid" && swept.length > 0) await recordSweepItems(sql, network, swept);
+  const stored = phase === "solid" && swept.length > 0
+    ? await recordSweepItems(sql, network, swept)
+    : new Set<string>();
+  const renamed = phase === "solid"
+    ? await findRenamed(
+      sql,
+      network,
+      findings.filter((one) => canBeHeld(one) && !stored.has(keyOf(one))),
+    )
+    : new Map<string, string>();
+  const unproven = findings.filter((finding) =>
+    needsProof(finding) && !renamed.has(keyOf(finding))
+  );
   for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
     logEvent("deposit.too_large", {
       network,
@@ -43,18 +60,59 @@ export async function recordTransfers(
       to,
     });
   }
-  const write = (part: AnySql, as: "seen" | "solid", rows: readonly TransferFinding[]) =>
-    writeInbox(part, network, as, rows, needsProof);
-  if (unproven.length === 0) return void await write(sql, phase, findings);
-  await sql.begin(async (tx) => {
-    const set = await write(tx, "solid", findings);
-    await write(tx, "seen", unproven);
-    await storeAwaitedProofs(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
+  const reasonOf = (finding: TransferFinding): string | null => {
+    if (!canBeHeld(finding)) return BEYOND_BOOKS;
+    const bookedAs = renamed.get(keyOf(finding));
+    if (bookedAs !== undefined) return renamedReason(bookedAs);
+    return needsProof(finding) ? UNPROVEN : null;
+  };
+  const rows = findings.map((finding): InboxTransfer => {
+    const bookedAs = renamed.get(keyOf(finding));
+    const data = inboxData(finding, bookedAs === undefined ? {} : { bookedAs });
+    return { finding, data, quarantine: reasonOf(finding) };
   });
+  const added = unproven.length === 0
+    ? await write(sql, network, phase, rows, stored)
+    : await sql.begin(async (tx) => {
+      const isUnproven = new Set(unproven);
+      const waits = rows.filter(({ finding }) => isUnproven.has(finding));
+      const set = await write(
+        tx,
+        network,
+        "solid",
+        rows,
+        new Set([...stored, ...waits.map(({ finding }) => keyOf(finding))]),
+      );
+      await writeInbox(tx, network, "seen", waits.map((row) => ({ ...row, quarantine: null })));
+      await storeAwaitedProofs(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
+      return set;
+    });
+  for (const { finding } of rows) {
+    const bookedAs = renamed.get(keyOf(finding));
+    if (bookedAs === undefined || !added.has(keyOf(finding))) continue;
+    const { txid, to, height } = finding;
+    logEvent("deposit.renamed", { network, txid, to, height, bookedAs });
+  }
 }
 
-function keyOf({ merchantId, txid, logIndex }: TransferFinding): string {
-  return `${merchantId}/${txid}/${logIndex}`;
+/**
+ * Writes rows, and takes those in that were quarantined as renamed while another transfer had their place.
+ *
+ * @param free keys of those that have their place, or none yet, and may be such
+ * @returns keys of the rows that are new or were taken in
+ */
+async function write(
+  sql: AnySql,
+  network: Network,
+  phase: "seen" | "solid",
+  rows: readonly InboxTransfer[],
+  free: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const added = await writeInbox(sql, network, phase, rows);
+  const known = rows.filter(({ finding }) =>
+    free.has(keyOf(finding)) && !added.has(keyOf(finding))
+  );
+  return new Set([...added, ...await readmitRenamed(sql, network, known)]);
 }
 
 /** @returns the keys of the rows that were new */
@@ -62,24 +120,18 @@ async function writeInbox(
   sql: AnySql,
   network: Network,
   phase: "seen" | "solid",
-  findings: readonly TransferFinding[],
-  needsProof: (finding: TransferFinding) => boolean,
+  given: readonly InboxTransfer[],
 ): Promise<ReadonlySet<string>> {
-  const data = findings.map((finding) => inboxData(finding));
-  const quarantineFor = (finding: TransferFinding) => {
-    if (!canBeHeld(finding)) return BEYOND_BOOKS;
-    return phase === "solid" && needsProof(finding) ? UNPROVEN : null;
-  };
   const rows = await sql<{ key: string }[]>`
     INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data, quarantine)
     SELECT merchant_id, ${network}, txid, log_index, ${phase}, data::jsonb,
       CASE WHEN merchant_id = ${LOST_ACCOUNT} THEN ${LOST_REASON} ELSE quarantine END
     FROM unnest(
-      ${findings.map((finding) => finding.merchantId)}::text[],
-      ${findings.map((finding) => finding.txid)}::text[],
-      ${findings.map((finding) => finding.logIndex)}::int[],
-      ${data}::text[],
-      ${findings.map(quarantineFor)}::text[])
+      ${given.map(({ finding }) => finding.merchantId)}::text[],
+      ${given.map(({ finding }) => finding.txid)}::text[],
+      ${given.map(({ finding }) => finding.logIndex)}::int[],
+      ${given.map(({ data }) => data)}::text[],
+      ${given.map(({ quarantine }) => quarantine)}::text[])
       AS f(merchant_id, txid, log_index, data, quarantine)
     ON CONFLICT DO NOTHING RETURNING format('%s/%s/%s', merchant_id, txid, log_index) AS key`;
   return new Set(rows.map(({ key }) => key));

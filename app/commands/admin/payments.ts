@@ -100,7 +100,7 @@ export const PAYMENT_VERBS: readonly AdminVerb[] = [
   decideDeposit("fail", "fails one; the merchant reads the reason"),
   decideDeposit("cancel", "cancels one"),
   verb(
-    "inbox list [--kind bug|unreadable|unexpected|unclaimed|claimed|unproven|misdirected] [--merchant ID]",
+    "inbox list [--kind bug|unreadable|unexpected|unclaimed|claimed|unproven|misdirected|renamed] [--merchant ID]",
     "what was quarantined with its reason",
     async ({ client }, _, { kind, merchant }) =>
       select(

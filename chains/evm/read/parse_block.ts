@@ -230,6 +230,7 @@ function collectTransfers(
     into.push({
       txid,
       logIndex,
+      blockLog: logs.first + logIndex,
       currency: token.currency,
       eventFrom: topicAddress(log.topics[1], txid),
       eventTo: topicAddress(log.topics[2], txid),
