@@ -76,7 +76,7 @@ export async function showLost(env: Env): Promise<string> {
 /**
  * Takes a payment off the list.
  *
- * @throws {Refused} when no confirmed deposit names its transaction
+ * @throws {Refused} when no confirmed deposit by hand names its transaction and covers it
  */
 export async function closeLost(
   env: Env,
@@ -88,7 +88,7 @@ export async function closeLost(
     const count = await closeLostPayments(sql, network, txid);
     if (count > 0) return `${txid} is off the list.`;
     throw new Refused(
-      `Cannot take it off the list as it is not on it, or no confirmed deposit names it: ${txid}`,
+      `Cannot take it off the list as it is not on it, or no confirmed deposit by hand names it and is as large: ${txid}`,
     );
   });
 }

@@ -36,23 +36,54 @@ export async function listLostPayments(sql: Sql, limit: number): Promise<readonl
 }
 
 /**
- * Takes the payments of a transaction off the list, once a confirmed deposit of a merchant names
- * that transaction.
+ * Takes payments of a transaction off the list, once a confirmed deposit by hand of a merchant names that
+ * transaction and is large enough: all of them where it covers their sum, otherwise one that it is exactly. Of its
+ * amount, what the transaction paid to the merchant's known addresses and was not credited otherwise counts for those, and
+ * what was closed before for that. An ordinary deposit of the same transaction counts for nothing: an exchange pays several
+ * customers with one.
  *
- * @returns how many; 0 when none waits or no such deposit is confirmed
+ * @returns how many; 0 when none waits or no deposit by hand covers one
  */
 export async function closeLostPayments(
   sql: Sql,
   network: Network,
   txid: string,
 ): Promise<number> {
-  const { count } = await sql`
-    UPDATE book.inbox i SET consumed_at = now()
-    WHERE i.merchant_id = ${LOST_ACCOUNT} AND i.network = ${network} AND i.txid = ${txid}
-      AND i.consumed_at IS NULL AND EXISTS (
-        SELECT FROM book.deposit d
-        WHERE d.network = i.network AND d.txid = i.txid AND d.status = 'CONFIRMED')`;
-  return count;
+  const [closed] = await sql<{ count: number }[]>`
+    WITH lost AS MATERIALIZED (
+      SELECT i.log_index, i.data ->> 'currency' AS currency, (i.data ->> 'amount')::numeric AS amount,
+        i.consumed_at IS NULL AS is_open
+      FROM book.inbox i
+      WHERE i.merchant_id = ${LOST_ACCOUNT} AND i.network = ${network} AND i.txid = ${txid} AND i.phase = 'solid'
+        AND (i.consumed_at IS NULL OR i.quarantine LIKE 'lost:%')
+      FOR UPDATE
+    ), by_hand AS (
+      SELECT d.currency, sum(d.amount - (
+        SELECT coalesce(sum(s.amount), 0) FROM book.sweep_item s
+        WHERE s.network = d.network AND s.txid = d.txid AND s.merchant_id = d.merchant_id AND s.currency = d.currency
+          AND NOT EXISTS (SELECT FROM book.deposit o
+            WHERE o.merchant_id = s.merchant_id AND o.network = s.network AND o.txid = s.txid
+              AND o.log_index = s.log_index AND o.status = 'CONFIRMED'))) AS amount
+      FROM book.deposit d
+      WHERE d.network = ${network} AND d.txid = ${txid} AND d.log_index = -1 AND d.status = 'CONFIRMED'
+      GROUP BY d.currency
+    ), rest AS (
+      SELECT h.currency, h.amount - coalesce(sum(l.amount) FILTER (WHERE NOT l.is_open), 0) AS amount,
+        sum(l.amount) FILTER (WHERE l.is_open) AS open,
+        min(l.log_index) FILTER (WHERE l.is_open AND l.amount = h.amount - (
+          SELECT coalesce(sum(c.amount), 0) FROM lost c WHERE c.currency = h.currency AND NOT c.is_open)) AS exact
+      FROM by_hand h JOIN lost l ON l.currency = h.currency GROUP BY h.currency, h.amount
+    ), covered AS (
+      SELECT l.log_index FROM lost l JOIN rest r ON r.currency = l.currency
+      WHERE l.is_open AND (r.open <= r.amount OR l.log_index = r.exact)
+    ), closed AS (
+      UPDATE book.inbox i SET consumed_at = now() FROM covered c
+      WHERE i.merchant_id = ${LOST_ACCOUNT} AND i.network = ${network} AND i.txid = ${txid}
+        AND i.log_index = c.log_index AND i.consumed_at IS NULL
+      RETURNING i.phase
+    )
+    SELECT count(*) FILTER (WHERE phase = 'solid')::int AS count FROM closed`;
+  return closed?.count ?? 0;
 }
 
 /** Addresses that are derived and written together: a running service derives them beside its requests. */

@@ -156,8 +156,9 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
 
       const txid = paymentTo(lost, 101).transfers[0]?.txid ?? "";
       assertEquals(await command("close", "--network", "TRX", txid), 1);
+      // a deposit by hand that names it
       await sql`
-        UPDATE book.deposit SET txid = ${txid} WHERE status = 'CONFIRMED'`;
+        UPDATE book.deposit SET txid = ${txid}, log_index = -1 WHERE status = 'CONFIRMED'`;
       assertEquals(await command("close", "--network", "TRX", txid), 0, printed.join());
       assertEquals((await readHealth(sql, 30)).quarantinedRows, 0);
 
