@@ -20,8 +20,13 @@ const AT_ONCE = 40;
 /** Blocks of one turn; then health is reported and the mailbox is looked at again. */
 const TURN = 500;
 
-/** A chain that is scanned; `onSolid` is called when the cursor has moved. */
-type Scan = Watched & { readonly onSolid: () => void };
+/** A chain that is scanned. */
+interface Scan extends Watched {
+  /** Called when it is known how far the chain is: what comes then may take minutes, and shows as lag meanwhile. */
+  readonly onReached: () => void;
+  /** Called when the cursor has moved. */
+  readonly onSolid: () => void;
+}
 
 /**
  * Reads up to {@linkcode TURN} solid blocks.
@@ -40,6 +45,7 @@ export async function scanSolid(
   memory.recordChainSolid(newest.height);
   const before = await readCursor(sql, chain.network, "solid") ?? await begin(scan, newest);
   take(scan, before);
+  scan.onReached();
   // another service may have read all that there is, so that no block read here would show it
   if (newest.height === before.height && newest.hash === before.hash) resume(scan, before);
   const kept = memory.kept.between(before, newest).slice(0, TURN);

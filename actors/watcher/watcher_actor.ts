@@ -109,12 +109,13 @@ async function openScan(watched: Watched, deps: WatcherDeps): Promise<Look> {
   const { sql, chain: { network, capabilities: { contracts } }, memory } = watched;
   await memory.unreadable.recall(sql, "solid");
   if (contracts !== undefined) await storeContracts(sql, network, contracts);
+  const onReached = () => reportStatus(watched, deps);
   const onSolid = () => {
-    reportStatus(watched, deps);
+    onReached();
     deps.onSolid(network);
   };
   return async (signal) => {
-    const { hasMore } = await scanSolid({ ...watched, onSolid }, signal);
+    const { hasMore } = await scanSolid({ ...watched, onReached, onSolid }, signal);
     if (hasMore) deps.again(network);
     // what is left to read is due at once
     return hasMore ? -Infinity : deps.views?.(network)?.solidMs ?? 0;

@@ -31,6 +31,7 @@ async function scanned(sql: Sql, blocks: readonly Block[]) {
     chain,
     memory,
     wakeMerchants: nothing,
+    onReached: () => {},
     onSolid: nothing,
   });
   const ranges = await readScannedRanges(sql, "TRX");

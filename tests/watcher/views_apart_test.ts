@@ -100,6 +100,7 @@ test("a turn of the scan that is ended keeps what it has read, and has failed on
     chain,
     memory: new ScanMemory(chain, () => 1_000),
     wakeMerchants: () => {},
+    onReached: () => {},
     onSolid: () => {},
   };
   await scanSolid(scan, ended.signal);
@@ -131,6 +132,7 @@ test("newest blocks that were read before a node failed, or before a look was ov
     chain,
     memory: new ScanMemory(chain, () => 1_000),
     wakeMerchants: () => {},
+    onReached: () => {},
     onSolid: () => {},
   };
   await scanSolid(watched);
@@ -225,4 +227,36 @@ test("the head view goes on where its stored place is, whatever the scan of soli
   assertEquals(asked.filter((one) => one.startsWith("head")), ["head 12..13"]);
   assertEquals((await readCursor(sql, "TRX", "head"))?.height, 13);
   assertEquals(head.name, "head_view");
+});
+
+test("how far a network is read late is known while its next block is still being read", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const blocks = [10, 11, 12].map((height) => sparseBlock(height, height - 1));
+  const [first, newest] = [blocks[0], blocks.at(-1)];
+  assert(first !== undefined && newest !== undefined);
+  let isBegun = false;
+  const asked = Promise.withResolvers<void>();
+  const read = Promise.withResolvers<never>();
+  const chain = sparseChain("TRX", blocks, {
+    solid: () => Promise.resolve(isBegun ? newest : first),
+    async *blocks(from, to) {
+      if (from > to) return;
+      asked.resolve();
+      yield await read.promise;
+    },
+  });
+  const { solid, status } = views(sql, chain, () => 0, () => 1_000);
+  const scan = await solid.activate("TRX");
+  await scan.receive({ type: "tick" });
+  isBegun = true;
+  const look = scan.receive({ type: "tick" });
+  await Promise.race([look, asked.promise]);
+  const watched = new Map([["TRX", status.now as WatcherStatus]] as const);
+  const late = first.time + 57_000 + 61_000;
+  assertEquals(chainReasons({ nodes: () => [], watched }, "TRX", late, 1_000), [
+    "TRX is 61 s behind, 2 blocks",
+  ]);
+  read.reject(new ChainUnavailable("timeout", "Cannot read on"));
+  await assertRejects(() => look, ChainUnavailable);
 });

@@ -68,7 +68,14 @@ for (const blocks of [1, 2, 5]) {
     });
     const memory = new ScanMemory(chain, () => START);
     const nothing = () => {};
-    await scanSolid({ sql, chain, memory, wakeMerchants: nothing, onSolid: nothing });
+    await scanSolid({
+      sql,
+      chain,
+      memory,
+      wakeMerchants: nothing,
+      onReached: nothing,
+      onSolid: nothing,
+    });
     const cursor = await readCursor(sql, "TRX", "solid");
     assertEquals(cursor, { ...begin(7 + blocks), history: await historyOf(sql) });
   });
@@ -94,7 +101,14 @@ test("the cursor stays where it is while what blocks say cannot be written", asy
   const nothing = () => {};
   const scan = () => {
     const memory = new ScanMemory(chain, () => START);
-    return scanSolid({ sql, chain, memory, wakeMerchants: nothing, onSolid: nothing });
+    return scanSolid({
+      sql,
+      chain,
+      memory,
+      wakeMerchants: nothing,
+      onReached: nothing,
+      onSolid: nothing,
+    });
   };
   await sql`ALTER TABLE book.inbox ADD CONSTRAINT unwritable CHECK (false) NOT VALID`;
   await assertRejects(scan, Error, "unwritable");
