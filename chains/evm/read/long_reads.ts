@@ -8,9 +8,11 @@
  */
 
 import type { ChainUnavailable } from "../../chain.ts";
+import { BlockTries } from "../../nodes/block_tries.ts";
+import { KeptReceipts } from "../../nodes/kept_receipts.ts";
 import { ListCutter } from "../../nodes/list_cutter.ts";
 import type { AnswerShape } from "../../nodes/json_rpc.ts";
-import type { LongAnswer } from "../../nodes/node.ts";
+import type { ChainNode, LongAnswer } from "../../nodes/node.ts";
 import { Slices } from "../../nodes/slices.ts";
 import { cutReceiptsSchema, receiptsShape } from "./answers.ts";
 import { LowestFirst } from "./lowest_first.ts";
@@ -18,27 +20,12 @@ import { type KnownTokens, LogLists, type ReadReceipt, withReadLogs } from "./re
 
 /** Bytes of receipts that are read as one text: some ten milliseconds of the thread, twice those of a busy block. */
 const ONE_TEXT_BYTES = 1024 * 1024;
-/** Time is doubled so often. */
-const MOST_DOUBLED = 3;
 /** Nodes that share the time of a read; further ones are only asked where those fail early. */
 const NODES_IN_TIME = 3;
 /** Receipts in one request, by the number of failed tries. */
 const RECEIPTS_AT_ONCE = [50, 5, 1];
 /** Failed tries after which no node is asked for all receipts of the block together. */
 const TOGETHER_TRIES = 2;
-/** More blocks than fail at once; the oldest is forgotten. */
-const MOST_KNOWN = 100;
-
-/** Time after which receipts that no try has asked for make room for those of any other block. */
-const KEPT_MS = 5 * 60_000;
-
-/** Receipts of a block that have come one by one. */
-interface KeptReceipts {
-  readonly height: number;
-  readonly hash: string;
-  readonly receipts: Map<string, ReadReceipt>;
-  usedAt: number;
-}
 
 /** Options of a network's long reads. */
 export interface LongReadOptions {
@@ -56,26 +43,11 @@ export interface LongReadOptions {
 /** The long reads of one network. */
 export class LongReads {
   readonly turns = new LowestFirst();
-  readonly #failures = new Map<number, number>();
-  /** A call that is left alone for a while fails with what it failed with before, which counts once. */
-  readonly #counted = new WeakSet<ChainUnavailable>();
-  #kept: KeptReceipts | null = null;
+  readonly tries = new BlockTries();
+  readonly #kept: KeptReceipts<ReadReceipt>;
 
-  constructor(readonly options: LongReadOptions) {}
-
-  /** Failed tries of a block so far. */
-  failuresOf(height: number): number {
-    return this.#failures.get(height) ?? 0;
-  }
-
-  /** So many times the usual time a read of a block has. */
-  patience(height: number): number {
-    return 2 ** Math.min(this.failuresOf(height), MOST_DOUBLED);
-  }
-
-  /** The same for a read of any block of which it is not known yet which. */
-  get mostPatience(): number {
-    return Math.max(1, ...[...this.#failures.keys()].map((height) => this.patience(height)));
+  constructor(readonly options: LongReadOptions) {
+    this.#kept = new KeptReceipts({ sources: 1, monotonic: options.monotonic });
   }
 
   /** Begins to read the receipts of a block. @param turn its place among those that wait; see {@linkcode LowestFirst} */
@@ -83,44 +55,20 @@ export class LongReads {
     return new LongRead(this, height, hash, turn);
   }
 
-  /** Counts a failed try. @returns false where this failure was counted before */
-  failed(height: number, failure: ChainUnavailable): boolean {
-    if (this.#counted.has(failure)) return false;
-    this.#counted.add(failure);
-    const failures = this.failuresOf(height) + 1;
-    this.#failures.delete(height);
-    this.#failures.set(height, failures);
-    const [oldest] = this.#failures.keys();
-    if (this.#failures.size > MOST_KNOWN && oldest !== undefined) this.#failures.delete(oldest);
-    return true;
-  }
-
   /** A block was read. */
   succeeded(height: number): void {
-    this.#failures.delete(height);
+    this.tries.succeeded(height);
     this.forget(height);
   }
 
   /** Drops the receipts of a block that were kept. */
   forget(height: number): void {
-    if (this.#kept?.height === height) this.#kept = null;
+    this.#kept.forget(height);
   }
 
-  /**
-   * Receipts of a block that have come in earlier tries; only those of the lowest block that is still tried are kept.
-   */
+  /** Receipts of a block that have come in earlier tries; see {@linkcode KeptReceipts}. */
   keptOf(height: number, hash: string): Map<string, ReadReceipt> {
-    const now = (this.options.monotonic ?? (() => performance.now()))();
-    const kept = this.#kept;
-    if (kept?.hash === hash) {
-      kept.usedAt = now;
-      return kept.receipts;
-    }
-    const receipts = new Map<string, ReadReceipt>();
-    if (kept === null || kept.height >= height || now - kept.usedAt >= KEPT_MS) {
-      this.#kept = { height, hash, receipts, usedAt: now };
-    }
-    return receipts;
+    return this.#kept.of(height, hash);
   }
 }
 
@@ -147,18 +95,18 @@ export class LongRead implements LongAnswer, Disposable {
     this.#turn = turn;
     this.#logs = new LogLists(tokens);
     this.from = oneTextBytes ?? ONE_TEXT_BYTES;
-    this.patience = reads.patience(height);
+    this.patience = reads.tries.patience(height);
     this.wholeMs = totalTimeoutMs * this.patience / Math.min(nodes, NODES_IN_TIME);
   }
 
   /** True where all receipts of the block may still come in one answer. */
   get mayBeTogether(): boolean {
-    return this.#reads.failuresOf(this.#height) < TOGETHER_TRIES;
+    return this.#reads.tries.failuresOf(this.#height) < TOGETHER_TRIES;
   }
 
   /** Receipts to ask for in one request. */
   get atOnce(): number {
-    return RECEIPTS_AT_ONCE[this.#reads.failuresOf(this.#height)] ?? 1;
+    return RECEIPTS_AT_ONCE[this.#reads.tries.failuresOf(this.#height)] ?? 1;
   }
 
   /** Receipts of the block that have come in earlier tries, by their transactions. */
@@ -208,16 +156,12 @@ export class LongRead implements LongAnswer, Disposable {
   /**
    * Counts a failure for which the block may be too long.
    *
-   * @returns true where its node was sending it, now or in an earlier try, and is not to blame
+   * @returns true where it is the block's, and the node is not to blame
    */
-  failed(failure: ChainUnavailable, signal: AbortSignal): boolean {
-    const { category } = failure;
-    const mayBeLong = category === "timeout" || category === "network" ||
-      category === "server-error";
-    // a caller that gave up says nothing of a block that had not begun to come
-    if (!mayBeLong || (signal.aborted && !this.hasBegun)) return false;
-    const isNew = this.#reads.failed(this.#height, failure);
-    return this.hasBegun || !isNew;
+  failed(node: ChainNode, failure: ChainUnavailable, signal: AbortSignal): boolean {
+    const { hasBegun } = this;
+    const { label } = node;
+    return this.#reads.tries.failed(this.#height, { node: label, failure, hasBegun, signal });
   }
 
   /** Its receipts were compared with their root. */

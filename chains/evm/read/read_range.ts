@@ -111,7 +111,7 @@ export async function completeBlock(
   try {
     receipts = await receiptsOf(node, head, read, signal);
   } catch (error) {
-    if (!(error instanceof ChainUnavailable) || !read.failed(error, signal)) throw error;
+    if (!(error instanceof ChainUnavailable) || !read.failed(node, error, signal)) throw error;
     return incomplete(error.message);
   }
   if (receipts === null) return incomplete("the node does not have its receipts");

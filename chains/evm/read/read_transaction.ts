@@ -63,7 +63,7 @@ export async function readTransaction(
     {
       signal,
       checkpoint,
-      patience: source.long.mostPatience,
+      patience: source.long.tries.mostPatience,
       isEnough: (answer) => answer.kind === "found",
       better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
     },
