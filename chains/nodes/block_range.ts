@@ -53,7 +53,7 @@ export async function readInSteps<Head>(
     return await together(range, steps);
   } catch (error) {
     if (!isMalformed(error) || range.from === range.to) throw error;
-    return await oneByOne(range, steps);
+    return await readOneByOne(range, steps);
   }
 }
 
@@ -79,9 +79,14 @@ async function together<Head>(range: BlockRange, steps: RangeSteps<Head>): Promi
   return { answers, failure: null };
 }
 
-async function oneByOne<Head>(
+/**
+ * The same, each block by itself: one that is long must not be waited for by those before it.
+ *
+ * @throws {ChainUnavailable} when not even the first can be read
+ */
+export async function readOneByOne(
   { from, to }: BlockRange,
-  { one }: RangeSteps<Head>,
+  { one }: Pick<RangeSteps<never>, "one">,
 ): Promise<Reading> {
   const answers: BlockAnswer[] = [];
   for (let height = from; height <= to && answers.every(isWhole); height++) {

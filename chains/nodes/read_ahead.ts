@@ -58,7 +58,9 @@ export async function* readAhead(
     next = to + 1;
   }
   function askOn(): void {
-    while (underWay < atOnce && ahead.length < RANGES_AHEAD && next <= to) {
+    // a block that has failed may be long: what is read beside it takes its time and its memory
+    const most = (source.patience?.(from) ?? 1) > 1 ? 1 : atOnce;
+    while (underWay < most && ahead.length < RANGES_AHEAD && next <= to) {
       const end = Math.min(next + RANGE_BLOCKS - 1, to);
       const wanted = { from: next, to: end, finality };
       const parent = next === from ? continued : undefined;

@@ -20,6 +20,7 @@ import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope, signedTerms } from "./pay/envelope.ts";
 import type { AccountAnswer } from "./read/answers.ts";
 import { longAccount } from "./read/long_answers.ts";
+import { LongBlocks } from "./read/long_blocks.ts";
 import {
   ChainParameters,
   delegationFee,
@@ -263,6 +264,11 @@ export function createTronChain(options: TronChainOptions): TronChain {
   };
   const tokens: readonly (string | undefined)[] = Object.values(options.contracts);
   const isToken = (text: string) => tokens.includes(text);
+  const long = new LongBlocks({
+    totalTimeoutMs: options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
+    nodes: pool.nodes.length,
+  });
+  const source = { pool, context, long };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
   const place = new NewestPlace(options.leastBlockMs ?? 1, mostAheadMs);
   return {
@@ -286,10 +292,10 @@ export function createTronChain(options: TronChainOptions): TronChain {
     deriveAddress: (index) => deposits.address(index),
     head: (signal) => readNewest(pool, "head", place, signal),
     solid: (signal) => readNewest(pool, "solid", place, signal),
-    block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
+    block: (height, finality, signal) => readBlock(source, height, finality, signal),
     blocks: (from, to, finality, signal, checkpoint, continued) => {
       if (continued !== undefined) place.record(continued);
-      return readBlocks({ pool, context }, { from, to, finality }, signal, checkpoint, continued);
+      return readBlocks(source, { from, to, finality }, signal, checkpoint, continued);
     },
     transaction: (txid, finality, signal, checkpoint) =>
       readTransaction(pool, txid, finality, context, signal, checkpoint),

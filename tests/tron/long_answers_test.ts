@@ -4,13 +4,8 @@ import { FieldPicker, Objects } from "../../chains/nodes/field_picker.ts";
 import type { AnswerShape } from "../../chains/nodes/json_rpc.ts";
 import { addressToLogHex } from "../../chains/tron/address.ts";
 import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
-import {
-  longBlock,
-  longBlockList,
-  LongRead,
-  longReceipts,
-  type LongShape,
-} from "../../chains/tron/read/long_answers.ts";
+import { longBlock, longBlockList, longReceipts } from "../../chains/tron/read/long_answers.ts";
+import { LongRead, type LongShape } from "../../chains/tron/read/long_read.ts";
 import { parseBlock } from "../../chains/tron/read/parse_block.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";

@@ -2,6 +2,7 @@ import { assertEquals, assertLess, assertRejects } from "@std/assert";
 import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { ChainNode } from "../../chains/nodes/node.ts";
 import { NodePool } from "../../chains/nodes/node_pool.ts";
+import { LongBlocks } from "../../chains/tron/read/long_blocks.ts";
 import { readBlocks, tronBlockAt } from "../../chains/tron/read/read_blocks.ts";
 import { needs } from "../support/permissions.ts";
 import { block, contractCall, receipts } from "./support/block_fixture.ts";
@@ -13,6 +14,10 @@ const BOUNDS = { totalTimeoutMs: 120_000, blockAt: tronBlockAt };
 const RANGE = "/walletsolidity/getblockbylimitnext";
 const RECEIPTS = "/walletsolidity/gettransactioninfobyblocknum";
 
+function longOf({ nodes }: NodePool): LongBlocks {
+  return new LongBlocks({ totalTimeoutMs: BOUNDS.totalTimeoutMs, nodes: nodes.length });
+}
+
 function poolOf(node: ScriptedNode): NodePool {
   return new NodePool([new ChainNode({ url: node.url, requestTimeoutMs: 60_000 })], BOUNDS);
 }
@@ -22,7 +27,7 @@ function blocksOf(
   to: number,
   pool = poolOf(node),
 ): AsyncGenerator<BlockAnswer> {
-  const source = { pool, context: CONTEXT };
+  const source = { pool, context: CONTEXT, long: longOf(pool) };
   return readBlocks(source, { from: 1, to, finality: "solid" });
 }
 
@@ -210,10 +215,8 @@ Deno.test({
       new ChainNode({ url, requestTimeoutMs: 60_000 })
     );
     const read: number[] = [];
-    const source = {
-      pool: new NodePool(nodes, BOUNDS),
-      context: CONTEXT,
-    };
+    const pool = new NodePool(nodes, BOUNDS);
+    const source = { pool, context: CONTEXT, long: longOf(pool) };
     await assertRejects(async () => {
       const range = { from: 1, to: 10, finality: "solid" } as const;
       for await (const answer of readBlocks(source, range)) read.push(heightOf(answer));

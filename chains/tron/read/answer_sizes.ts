@@ -1,6 +1,6 @@
 /**
  * Bounds of nodes' answers: what a node may have the thread read is bounded by what it was asked. Those that may be long
- * are read piece by piece, see {@linkcode LongRead}; the others have a few values.
+ * are read piece by piece, see `long_read.ts`; the others have a few values.
  *
  * @module
  */
@@ -15,7 +15,10 @@ const MEGABYTE = 1024 * 1024;
 const BLOCK_BYTES = 32 * MEGABYTE;
 /** A transaction has half a megabyte at most. */
 const TRANSACTION_BYTES = 8 * MEGABYTE;
-/** Logs and calls between contracts are bounded by what they cost alone: so many burn tens of thousands of TRX. */
+/**
+ * One receipt has a quarter of it: contracts return three megabytes at most, and logs are paid for. Those of a whole block
+ * may have more, as what contracts return costs next to nothing; then they are read one by one.
+ */
 const RECEIPTS_BYTES = 256 * MEGABYTE;
 
 /** Bytes of an answer at most, by the last part of the path; of any other: a few values. */

@@ -7,10 +7,8 @@
  */
 
 import { ChainUnavailable } from "../../chain.ts";
-import { FieldPicker, type Fields, Objects } from "../../nodes/field_picker.ts";
+import { type Fields, Objects } from "../../nodes/field_picker.ts";
 import type { AnswerShape } from "../../nodes/json_rpc.ts";
-import type { LongAnswer } from "../../nodes/node.ts";
-import { Slices } from "../../nodes/slices.ts";
 import {
   accountResourceSchema,
   accountSchema,
@@ -34,14 +32,9 @@ import {
   transactionOrNothingSchema,
   transactionSchema,
 } from "./answers.ts";
+import type { LongShape } from "./long_read.ts";
 import { type ParseContext, TRANSFER_TOPIC } from "./parse_block.ts";
 
-/** Bytes that are read as one text: the worst of them hold the thread for some ten milliseconds. */
-const ONE_TEXT_BYTES = 512 * 1024;
-/** Bound of reading one answer that keeps coming, milliseconds. */
-const WHOLE_MS = 15_000;
-/** Memory for what is of use in one answer, in bytes of its text: forty thousand transfers, far more than TRON does at once. */
-const MOST_KEPT_BYTES = 16 * 1024 * 1024;
 /** Bytes of a transaction of which its id, expiry and result are kept, and of a receipt without its logs. */
 const SHORT_BYTES = 200;
 /** Bytes of a log that is only counted. */
@@ -78,31 +71,11 @@ const RECEIPTS = new Objects({ ...RECEIPT, ...ERROR }, "receipts");
 /** Contracts of known tokens. */
 type KnownTokens = Pick<ParseContext["tokens"], "has">;
 
-/** The fields that a long answer is read for, and what is made of them. */
-interface LongForm<T> {
-  readonly parts: Objects;
-  /** Takes a member of a list. @throws {ChainUnavailable} `malformed` */
-  member(list: string, json: unknown): void;
-  /** Shape of the text without these members, and the answer of both. */
-  readonly shape: AnswerShape<T>;
-}
-
-/** Shape of an answer that may be long. */
-export interface LongShape<T> extends AnswerShape<T> {
-  /** Begins to read one that is. */
-  begin(): LongForm<T>;
-}
-
-/** True for the shape of an answer that may be long. */
-export function isLong<T>(shape: AnswerShape<T>): shape is LongShape<T> {
-  return "begin" in shape;
-}
-
 /** Blocks of a range. */
 export const longBlockList: LongShape<BlockListAnswer> = {
   safeParse: (json) => blockListShape.safeParse(json),
-  begin: () => {
-    const read = new Collected();
+  begin: (mostBytes) => {
+    const read = new Collected(mostBytes);
     return {
       parts: BLOCKS,
       member: (list, json) => list === "block" ? read.block(json) : read.transaction(json),
@@ -114,8 +87,8 @@ export const longBlockList: LongShape<BlockListAnswer> = {
 /** One block, or null where the node does not have it. */
 export const longBlock: LongShape<FullBlockAnswer | null> = {
   safeParse: (json) => blockOrNothingSchema.safeParse(json),
-  begin: () => {
-    const read = new Collected();
+  begin: (mostBytes) => {
+    const read = new Collected(mostBytes);
     return {
       parts: ONE_BLOCK,
       member: (_, json) => read.transaction(json),
@@ -131,8 +104,8 @@ export const longBlock: LongShape<FullBlockAnswer | null> = {
 export function longReceipts(tokens: KnownTokens): LongShape<ReceiptAnswer[]> {
   return {
     safeParse: (json) => receiptsShape.safeParse(json),
-    begin: () => {
-      const read = new Collected(tokens);
+    begin: (mostBytes) => {
+      const read = new Collected(mostBytes, tokens);
       return {
         parts: RECEIPTS,
         member: (list, json) => list === "log" ? read.log(json) : read.receipt(json),
@@ -146,8 +119,8 @@ export function longReceipts(tokens: KnownTokens): LongShape<ReceiptAnswer[]> {
 export function longReceipt(tokens: KnownTokens): LongShape<ReceiptAnswer | null> {
   return {
     safeParse: (json) => receiptOrNothingSchema.safeParse(json),
-    begin: () => {
-      const read = new Collected(tokens);
+    begin: (mostBytes) => {
+      const read = new Collected(mostBytes, tokens);
       return {
         parts: ONE_RECEIPT,
         member: (_, json) => read.log(json),
@@ -177,6 +150,15 @@ export const longAccountResources = fewFields(
 /** Fields that are values each. */
 function valuesOf(fields: Readonly<Record<string, unknown>>): Fields {
   return Object.fromEntries(Object.keys(fields).map((name) => [name, "value"]));
+}
+
+/** Bytes of a receipt that is kept, as they are counted while it is read. */
+export function keptBytesOf({ log }: ReceiptAnswer): number {
+  return log.reduce((sum, one) => sum + keptBytesOfLog(one), SHORT_BYTES);
+}
+
+function keptBytesOfLog({ address, data }: LogAnswer): number {
+  return address === "" ? COUNTED_BYTES : SHORT_BYTES + data.length;
 }
 
 /** An answer of which a few fields are read, whatever else it has. */
@@ -210,10 +192,12 @@ class Collected {
   transactions: TransactionAnswer[] = [];
   /** Of the receipt that is being read. */
   logs: LogAnswer[] = [];
+  readonly #mostBytes: number;
   readonly #tokens: KnownTokens;
   #kept = 0;
 
-  constructor(tokens: KnownTokens = new Set()) {
+  constructor(mostBytes: number, tokens: KnownTokens = new Set()) {
+    this.#mostBytes = mostBytes;
     this.#tokens = tokens;
   }
 
@@ -238,8 +222,9 @@ class Collected {
   #log(log: LogAnswer): void {
     const isTransfer = log.topics[0] === TRANSFER_TOPIC && log.topics.length === 3;
     const isKept = isTransfer && this.#tokens.has(log.address);
-    this.#keep(isKept ? SHORT_BYTES + log.data.length : COUNTED_BYTES);
-    this.logs.push(isKept ? log : isTransfer ? OTHER_TRANSFER : NO_TRANSFER);
+    const kept = isKept ? log : isTransfer ? OTHER_TRANSFER : NO_TRANSFER;
+    this.#keep(keptBytesOfLog(kept));
+    this.logs.push(kept);
   }
 
   receipt(json: unknown): void {
@@ -252,8 +237,12 @@ class Collected {
 
   #keep(bytes: number): void {
     this.#kept += bytes;
-    if (this.#kept > MOST_KEPT_BYTES) {
-      throw malformed("it has more transactions and transfers than a block can have");
+    if (this.#kept > this.#mostBytes) {
+      // no fault of its node yet: alone, there is more room for it
+      throw new ChainUnavailable(
+        "timeout",
+        `Cannot read a long answer as what is of use in it has more than ${this.#mostBytes} bytes`,
+      );
     }
   }
 }
@@ -268,40 +257,4 @@ function required<T>(shape: AnswerShape<T>, json: unknown): T {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw malformed(`${issue?.path.join(".") || "a member of it"} is wrong (${issue?.message})`);
-}
-
-/** Reads one answer, which may prove long. */
-export class LongRead<T> implements LongAnswer {
-  readonly from = ONE_TEXT_BYTES;
-  readonly patience = 1;
-  readonly wholeMs = WHOLE_MS;
-  readonly #form: LongForm<T>;
-  readonly #picker: FieldPicker;
-  readonly #slices = new Slices();
-  hasBegun = false;
-
-  constructor(shape: LongShape<T>, readonly mostBytes: number) {
-    const form = shape.begin();
-    this.#form = form;
-    this.#picker = new FieldPicker(form.parts, (list, json) => form.member(list, json));
-  }
-
-  /** Shape of the text that stands for the answer. */
-  get shape(): AnswerShape<T> {
-    return this.#form.shape;
-  }
-
-  begin(): Promise<void> {
-    this.hasBegun = true;
-    return Promise.resolve();
-  }
-
-  async take(piece: Uint8Array): Promise<void> {
-    this.#picker.push(piece);
-    await this.#slices.rest();
-  }
-
-  end(): string {
-    return this.#picker.end();
-  }
 }

@@ -12,9 +12,9 @@ import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readAhead } from "../../nodes/read_ahead.ts";
 import { longHead, longHeadOrNothing } from "./long_answers.ts";
-import { blockRefOf, type ParseContext } from "./parse_block.ts";
+import { blockRefOf } from "./parse_block.ts";
 import { readEither, readFrom } from "./read_from.ts";
-import { prefixOf, readOne, readRange } from "./read_range.ts";
+import { prefixOf, type RangeSource, readOne, readRange } from "./read_range.ts";
 
 /** A minute more than a solid block is old in regular operation. */
 const STALE_MS = 2 * 60 * 1000;
@@ -58,36 +58,35 @@ function isFresh(block: BlockRef): boolean {
 
 /** One block; transactions and receipts come from the same node. */
 export async function readBlock(
-  pool: NodePool,
+  source: BlockSource,
   height: number,
   finality: Finality,
-  context: ParseContext,
   signal?: AbortSignal,
 ): Promise<BlockAnswer> {
-  return await pool.read(
-    (node, bound) => readOne(node, height, finality, context, bound),
-    { signal, isEnough: isWhole },
+  return await source.pool.read(
+    (node, bound) => readOne(node, height, finality, source, bound),
+    { signal, isEnough: isWhole, patience: source.long.tries.patience(height) },
   );
 }
 
-/** Nodes that blocks are read from, and the tokens that count. */
-export interface BlockSource {
+/** Nodes that blocks are read from, the tokens that count, and what is known of blocks that are long. */
+export interface BlockSource extends RangeSource {
   readonly pool: NodePool;
-  readonly context: ParseContext;
 }
 
 /** The blocks of any range in order, fetched ahead; see {@linkcode readAhead}. */
 export function readBlocks(
-  { pool, context }: BlockSource,
+  blocks: BlockSource,
   range: BlockRange,
   signal?: AbortSignal,
   checkpoint?: Checkpoint,
   continued?: Checkpoint,
 ): AsyncGenerator<BlockAnswer> {
   const source = {
-    pool,
+    pool: blocks.pool,
     readRange: (node: ChainNode, wanted: BlockRange, bound: AbortSignal) =>
-      readRange(node, wanted, context, bound),
+      readRange(node, wanted, blocks, bound),
+    patience: (height: number) => blocks.long.tries.patience(height),
   };
   return readAhead(source, range, signal, checkpoint, continued);
 }

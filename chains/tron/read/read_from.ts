@@ -12,7 +12,7 @@ import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
 import { saysBusy, saysNotServed, suspensionIn } from "./refusal_texts.ts";
 import { mostBytesOf } from "./answer_sizes.ts";
-import { isLong, LongRead } from "./long_answers.ts";
+import { isLong, LongRead, type LongTerms } from "./long_read.ts";
 
 /** The node and the call that a failure names. */
 interface Place {
@@ -87,6 +87,8 @@ export interface NodeRequest {
   /** For example `/wallet/getblockbynum`. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  /** Terms on which its answer is read where it may be long; default those of one that is no block's. */
+  readonly terms?: LongTerms;
 }
 
 /** Reason for which a well-formed answer is none, or `null` where it is one. */
@@ -105,7 +107,7 @@ export type Refused<T> = (answer: T, node: Pick<ChainNode, "wordsOf">) => {
  */
 export async function readFrom<T>(
   node: ChainNode,
-  { path, body }: NodeRequest,
+  { path, body, terms }: NodeRequest,
   schema: AnswerShape<T>,
   signal: AbortSignal,
   refused?: Refused<T>,
@@ -115,8 +117,8 @@ export async function readFrom<T>(
   const earlier = node.coolDowns.failureOf(path) ?? node.coolDowns.failureOf(at.call);
   if (earlier !== null) throw earlier;
   try {
-    const mostBytes = mostBytesOf(path);
-    const long = isLong(schema) ? new LongRead(schema, mostBytes) : undefined;
+    const mostBytes = terms?.mostBytes ?? mostBytesOf(path);
+    const long = isLong(schema) ? new LongRead(schema, mostBytes, terms) : undefined;
     const answer = await node.post(path, text, signal, { mostBytes, long });
     const failure = failureOf(answer, at);
     if (failure !== null) {

@@ -6,12 +6,35 @@
 
 import { type BlockAnswer, ChainUnavailable, type Finality } from "../../chain.ts";
 import type { FullBlockAnswer, ReceiptAnswer } from "./answers.ts";
-import { longBlock, longBlockList, longReceipts } from "./long_answers.ts";
-import { type BlockRange, type Reading, readInSteps } from "../../nodes/block_range.ts";
+import {
+  keptBytesOf,
+  longBlock,
+  longBlockList,
+  longReceipt,
+  longReceipts,
+} from "./long_answers.ts";
+import { KEPT_ALONE_BYTES } from "./long_read.ts";
+import type { LongBlocks } from "./long_blocks.ts";
+import {
+  type BlockRange,
+  type Reading,
+  readInSteps,
+  readOneByOne,
+} from "../../nodes/block_range.ts";
 import { MOST_AHEAD_MS, requireTime } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
+import { OverlongAnswer } from "../../nodes/node_failures.ts";
 import { readFrom } from "./read_from.ts";
 import { parseBlock, type ParseContext } from "./parse_block.ts";
+
+/** Receipts that are asked for at once where they are asked for one by one. */
+const RECEIPTS_AT_ONCE = 4;
+
+/** Parts that blocks of one network are read with. */
+export interface RangeSource {
+  readonly context: ParseContext;
+  readonly long: LongBlocks;
+}
 
 /**
  * Reads the blocks of a range; see {@linkcode readInSteps}.
@@ -21,14 +44,31 @@ import { parseBlock, type ParseContext } from "./parse_block.ts";
 export async function readRange(
   node: ChainNode,
   range: BlockRange,
-  context: ParseContext,
+  source: RangeSource,
   signal: AbortSignal,
 ): Promise<Reading> {
-  return await readInSteps(range, {
-    heads: (wanted) => headsOf(node, wanted, context, signal),
-    complete: (answer) => completeBlock(node, answer, range.finality, context, signal),
-    one: (height) => readOne(node, height, range.finality, context, signal),
-  });
+  const { from, finality } = range;
+  const one = (height: number) => readOne(node, height, finality, source, signal);
+  // together with others it may take too much time again
+  if (source.long.hasFailed(from)) return await readOneByOne(range, { one });
+  let tooLong: ChainUnavailable | null = null;
+  const heads = async (wanted: BlockRange) => {
+    try {
+      return await headsOf(node, wanted, source, signal);
+    } catch (error) {
+      if (source.long.failed(from, node, error, signal)) tooLong = error;
+      throw error;
+    }
+  };
+  const complete = (answer: FullBlockAnswer) =>
+    completeBlock(node, answer, finality, source, signal);
+  try {
+    return await readInSteps(range, { heads, complete, one });
+  } catch (error) {
+    if (tooLong === null || error !== tooLong) throw error;
+    const { message: reason } = tooLong as ChainUnavailable;
+    return { answers: [{ kind: "incomplete", height: from, reason }], failure: null };
+  }
 }
 
 /** The API prefix of a view of the chain. */
@@ -41,15 +81,84 @@ async function completeBlock(
   node: ChainNode,
   answer: FullBlockAnswer,
   finality: Finality,
-  context: ParseContext,
+  { context, long }: RangeSource,
   signal: AbortSignal,
 ): Promise<BlockAnswer> {
-  // An empty block needs no second call: there is nothing whose receipt could be missing.
-  if (answer.transactions.length === 0) return parsed(answer, [], context);
-  const path = `${prefixOf(finality)}/gettransactioninfobyblocknum`;
-  const body = { num: answer.block_header.raw_data.number };
-  const receipts = await readFrom(node, { path, body }, longReceipts(context.tokens), signal);
-  return parsed(answer, receipts, context);
+  const { number: height } = answer.block_header.raw_data;
+  let receipts: readonly ReceiptAnswer[];
+  try {
+    receipts = await receiptsOf(node, answer, finality, { context, long }, signal);
+  } catch (error) {
+    if (!long.failed(height, node, error, signal)) throw error;
+    return { kind: "incomplete", height, reason: error.message };
+  }
+  const block = parsed(answer, receipts, context);
+  if (block.kind === "block") long.succeeded(height);
+  else long.wasNotWhole(height, answer.blockID, node);
+  return block;
+}
+
+/** The receipts of a block as far as the node has them, in one answer or, where that is too long, one by one. */
+async function receiptsOf(
+  node: ChainNode,
+  answer: FullBlockAnswer,
+  finality: Finality,
+  source: RangeSource,
+  signal: AbortSignal,
+): Promise<readonly ReceiptAnswer[]> {
+  // an empty block needs no second call: there is nothing whose receipt could be missing
+  if (answer.transactions.length === 0) return [];
+  const { context: { tokens }, long } = source;
+  const { number: height } = answer.block_header.raw_data;
+  if (long.mayBeTogether(height)) {
+    const path = `${prefixOf(finality)}/gettransactioninfobyblocknum`;
+    const request = { path, body: { num: height }, terms: long.termsOf(height) };
+    try {
+      return await readFrom(node, request, longReceipts(tokens), signal);
+    } catch (error) {
+      // no one answer may be so long, but its receipts may be together
+      if (!(error instanceof OverlongAnswer)) throw error;
+    }
+  }
+  return await receiptsByTransaction(node, answer, finality, source, signal);
+}
+
+/**
+ * The receipts of a block, asked for by its transactions.
+ *
+ * @throws {ChainUnavailable} also where they have more of use than is kept of a block
+ */
+async function receiptsByTransaction(
+  node: ChainNode,
+  { blockID, block_header: { raw_data: { number: height } }, transactions }: FullBlockAnswer,
+  finality: Finality,
+  { context: { tokens }, long }: RangeSource,
+  signal: AbortSignal,
+): Promise<readonly ReceiptAnswer[]> {
+  const path = `${prefixOf(finality)}/gettransactioninfobyid`;
+  const kept = long.keptOf(height, blockID, node);
+  let bytes = 0;
+  for (const receipt of kept.values()) bytes += keptBytesOf(receipt);
+  const missing = transactions.filter(({ txID }) => !kept.has(txID));
+  for (let i = 0; i < missing.length; i += RECEIPTS_AT_ONCE) {
+    const group = missing.slice(i, i + RECEIPTS_AT_ONCE).map(async ({ txID }) => {
+      const request = { path, body: { value: txID }, terms: long.termsOf(height) };
+      const receipt = await readFrom(node, request, longReceipt(tokens), signal);
+      if (receipt === null) return;
+      kept.set(txID, receipt);
+      bytes += keptBytesOf(receipt);
+    });
+    // those that have come are kept where another one fails
+    const failed = (await Promise.allSettled(group)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+    if (bytes > KEPT_ALONE_BYTES) {
+      throw new ChainUnavailable(
+        "malformed",
+        `Cannot read block ${height} as what is of use in it has more than ${KEPT_ALONE_BYTES} bytes`,
+      );
+    }
+  }
+  return [...kept.values()];
 }
 
 /** A block that contradicts itself is not whole; the good ones before it are returned all the same. */
@@ -72,14 +181,25 @@ export async function readOne(
   node: ChainNode,
   height: number,
   finality: Finality,
-  context: ParseContext,
+  source: RangeSource,
   signal: AbortSignal,
 ): Promise<BlockAnswer> {
-  const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
-  const answer = await readFrom(node, request, longBlock, signal);
+  const { long, context } = source;
+  const request = {
+    path: `${prefixOf(finality)}/getblockbynum`,
+    body: { num: height },
+    terms: long.termsOf(height),
+  };
+  let answer: FullBlockAnswer | null;
+  try {
+    answer = await readFrom(node, request, longBlock, signal);
+  } catch (error) {
+    if (!long.failed(height, node, error, signal)) throw error;
+    return { kind: "incomplete", height, reason: error.message };
+  }
   if (answer === null) return { kind: "missing", height };
   requireBlock(answer, height, context, node);
-  return await completeBlock(node, answer, finality, context, signal);
+  return await completeBlock(node, answer, finality, source, signal);
 }
 
 /** @throws {ChainUnavailable} when the node answered with another block than it was asked for, or its time has not come */
@@ -101,12 +221,13 @@ function requireBlock(
 async function headsOf(
   node: ChainNode,
   { from, to, finality }: BlockRange,
-  context: ParseContext,
+  { context, long }: RangeSource,
   signal: AbortSignal,
 ): Promise<readonly FullBlockAnswer[]> {
   const request = {
     path: `${prefixOf(finality)}/getblockbylimitnext`,
     body: { startNum: from, endNum: to + 1 },
+    terms: long.termsOf(from),
   };
   const { block: found } = await readFrom(node, request, longBlockList, signal);
   const sorted = found.toSorted((a, b) =>
