@@ -310,6 +310,7 @@ CREATE TABLE book.deposit (
   CONSTRAINT deposit_transaction_seq_check CHECK ((transaction_seq > 0)),
   CONSTRAINT deposit_within_bounds CHECK ((amount <= ('1000000000000'::bigint)::numeric))
 ) WITH (fillfactor=80);
+CREATE INDEX deposit_awaited ON book.deposit USING btree (address_id, id) WHERE ((status = 'PENDING'::text) AND (address_id IS NOT NULL));
 CREATE UNIQUE INDEX deposit_by_hand ON book.deposit USING btree (network, txid) WHERE ((log_index = '-1'::integer) AND (status = 'CONFIRMED'::text));
 CREATE INDEX deposit_confirmed_by_hand ON book.deposit USING btree (cleared_at) WHERE (approved_by IS NOT NULL);
 CREATE INDEX deposit_of_address ON book.deposit USING btree (address_id, id) WHERE (address_id IS NOT NULL);
@@ -323,6 +324,8 @@ CREATE TRIGGER deposit_is_not_truncated BEFORE TRUNCATE ON book.deposit FOR EACH
 CREATE TRIGGER deposit_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.deposit FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
 CREATE TRIGGER deposit_tick_is_kept BEFORE UPDATE OF dies_after ON book.deposit FOR EACH ROW WHEN ((old.dies_after IS DISTINCT FROM new.dies_after)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_transition('deposit');
+CREATE TRIGGER page_paid AFTER INSERT ON book.deposit REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION book.add_page_totals();
+CREATE TRIGGER page_payment_changed AFTER UPDATE ON book.deposit REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION book.add_page_totals();
 CREATE TRIGGER top_up_by_sweep BEFORE INSERT OR UPDATE OF status ON book.deposit FOR EACH ROW WHEN (((new.status = 'CONFIRMED'::text) AND (new.source = 'top_up'::text) AND (new.log_index >= 0))) EXECUTE FUNCTION book.check_top_up();
 
 CREATE TABLE book.deposit_address (
@@ -738,6 +741,21 @@ CREATE TRIGGER outgoing_is_not_truncated BEFORE TRUNCATE ON book.outgoing FOR EA
 CREATE TRIGGER outgoing_nonce_is_kept BEFORE UPDATE OF nonce ON book.outgoing FOR EACH ROW WHEN ((old.nonce IS DISTINCT FROM new.nonce)) EXECUTE FUNCTION book.keep_outgoing_nonce();
 CREATE TRIGGER outgoing_told_is_not_given_up BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN (((old.status = 'queued'::text) AND (new.status = 'void'::text) AND (old.nonce IS NOT NULL) AND (old.attempts = 0))) EXECUTE FUNCTION book.check_told_transfer();
 CREATE TRIGGER outgoing_transition BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_step('outgoing');
+
+CREATE TABLE book.page_total (
+  address_id text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
+  credited numeric(38,18) NOT NULL,
+  pending numeric(38,18) NOT NULL,
+  first_credited_at timestamp with time zone,
+  first_credited text COLLATE "C",
+  CONSTRAINT page_total_pkey PRIMARY KEY (address_id, merchant_id, currency),
+  CONSTRAINT page_total_check CHECK (((first_credited IS NULL) = (first_credited_at IS NULL))),
+  CONSTRAINT page_total_credited_check CHECK ((credited >= (0)::numeric)),
+  CONSTRAINT page_total_pending_check CHECK ((pending >= (0)::numeric))
+) WITH (fillfactor=50);
+CREATE TRIGGER page_total_is_not_truncated BEFORE TRUNCATE ON book.page_total FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
 CREATE TABLE book.pair (
   currency text COLLATE "C" NOT NULL,
@@ -1533,6 +1551,7 @@ UNION ALL
      JOIN book.withdrawal w ON w.status = 'PENDING_APPROVAL'::text AND w.network = s.network AND w.destination = s.recipient AND w.currency = s.currency AND w.amount = s.amount
   WHERE s.status = 'open'::text;
 
+-- book.add_page_totals() RETURNS trigger
 -- book.begin_epoch() RETURNS trigger
 -- book.bound_whitelist() RETURNS trigger
 -- book.check_approval() RETURNS trigger

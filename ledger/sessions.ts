@@ -78,7 +78,9 @@ const paymentColumns = table("book.deposit", {
 
 /**
  * Joins to each session `s` what has come in for it as columns of `p`, see
- * {@linkcode decodePayment}; each page has an address of its own.
+ * {@linkcode decodePayment}; each page has an address of its own. Reads the totals that are kept with
+ * every deposit and one deposit by its id, whatever number of transfers the address has: while one is
+ * credited no other is looked for.
  */
 export function paymentOf(sql: AnySql): Fragment {
   return sql`
@@ -86,15 +88,23 @@ export function paymentOf(sql: AnySql): Fragment {
       SELECT d.status AS deposit_status, d.amount AS deposit_amount,
         d.currency AS deposit_currency, d.txid AS deposit_txid,
         d.created_at AS deposit_created_at, d.cleared_at AS deposit_cleared_at,
-        coalesce(sum(d.amount) FILTER (WHERE d.status = 'CONFIRMED' AND d.currency = s.currency)
-          OVER (), 0) AS credited_sum,
-        coalesce(sum(d.amount) FILTER (WHERE d.status = 'PENDING' AND d.currency = s.currency)
-          OVER (), 0) AS pending_sum
-      FROM book.deposit d
-      WHERE d.address_id = s.address_id AND d.merchant_id = s.merchant_id
-      ORDER BY CASE d.status WHEN 'CONFIRMED' THEN 0 WHEN 'PENDING' THEN 1 ELSE 2 END,
-        d.cleared_at, d.id
-      LIMIT 1) p ON true`;
+        t.credited_sum, t.pending_sum
+      FROM (
+        SELECT (array_agg(x.first_credited ORDER BY x.first_credited_at, x.first_credited)
+            FILTER (WHERE x.first_credited IS NOT NULL))[1] AS first_credited,
+          coalesce(sum(x.credited) FILTER (WHERE x.currency = s.currency), 0) AS credited_sum,
+          coalesce(sum(x.pending) FILTER (WHERE x.currency = s.currency), 0) AS pending_sum
+        FROM book.page_total x
+        WHERE x.address_id = s.address_id AND x.merchant_id = s.merchant_id
+        HAVING count(*) > 0) t
+      -- by the key's first column alone: with \`=\` the list of all deposits of the merchant looks as good
+      JOIN book.deposit d ON d.merchant_id IS NOT DISTINCT FROM s.merchant_id AND d.id = coalesce(
+        t.first_credited,
+        (SELECT w.id FROM book.deposit w
+         WHERE w.address_id = s.address_id AND w.status = 'PENDING'
+         ORDER BY w.address_id, w.id LIMIT 1),
+        (SELECT w.id FROM book.deposit w
+         WHERE w.address_id = s.address_id ORDER BY w.address_id, w.id LIMIT 1))) p ON true`;
 }
 
 /** Reads the columns of {@linkcode paymentOf}; null where nothing has come in. */

@@ -208,6 +208,29 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
     query: (sql) => postedOf(sql, newest(sql, sql`book.deposit`)),
   },
   {
+    rule: "totals of hosted pages are what came in for them",
+    scopes: ["full"],
+    by: "merchants",
+    query: (sql, slice) =>
+      sql`
+      WITH paid AS (
+        SELECT d.address_id, d.merchant_id, d.currency,
+          coalesce(sum(d.amount) FILTER (WHERE d.status = 'CONFIRMED'), 0) AS credited,
+          coalesce(sum(d.amount) FILTER (WHERE d.status = 'PENDING'), 0) AS pending
+        FROM (SELECT * FROM book.deposit WHERE ${within(sql, "merchant_id", slice)}) d
+        JOIN book.deposit_address a ON a.id = d.address_id AND a.merchant_id = d.merchant_id
+        WHERE a.kind = 'session' GROUP BY 1, 2, 3
+      ), kept AS (
+        SELECT * FROM book.page_total WHERE ${within(sql, "merchant_id", slice)})
+      SELECT format('%s of %s %s', address_id, merchant_id, currency) AS subject,
+        format('kept %s and %s pending, came in %s and %s', trim_scale(coalesce(k.credited, 0)),
+          trim_scale(coalesce(k.pending, 0)), trim_scale(coalesce(p.credited, 0)),
+          trim_scale(coalesce(p.pending, 0))) AS detail
+      FROM kept k FULL JOIN paid p USING (address_id, merchant_id, currency)
+      WHERE (coalesce(k.credited, 0), coalesce(k.pending, 0))
+        <> (coalesce(p.credited, 0), coalesce(p.pending, 0))`,
+  },
+  {
     rule: "every final transfer is booked",
     scopes: ["full"],
     by: "merchants",
