@@ -21,7 +21,7 @@ import { blocksFollow } from "./chains/nodes/block_clock.ts";
 import { openCrashPoints } from "./app/development/crash_points.ts";
 import { closedNetworks, ensureDemo, quickStart } from "./app/development/demo_accounts.ts";
 import { openHealth } from "./app/health/health.ts";
-import { openReadSlots } from "./app/health/pools.ts";
+import { openPagePlaces, openReadSlots, openRedeliveryPlaces } from "./app/health/pools.ts";
 import { LoopDelay } from "./app/health/process.ts";
 import { CALLBACK_DESCRIPTORS, descriptorsWanted } from "./app/http/connection_bounds.ts";
 import { countDescriptors } from "./app/http/descriptors.ts";
@@ -152,10 +152,13 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
   }
   const changePlaces = new ChangePlaces();
   const claimPlaces = new ClaimPlaces();
+  const pagePlaces = openPagePlaces(database.pageSql);
+  const redeliveryPlaces = openRedeliveryPlaces(database.requestSql);
   const health = openHealth({
     engine,
     changePlaces,
     claimPlaces,
+    shared: { pages: pagePlaces, redeliveries: redeliveryPlaces },
     callbacks,
     clock,
     fees,
@@ -176,9 +179,12 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     ...callbacks.forApi,
     changePlaces,
     claimPlaces,
+    pagePlaces,
+    redeliveryPlaces,
     sql,
     pools: {
       requests: database.requestSql,
+      pages: database.pageSql,
       reads: database.readSql,
       operators: database.operatorSql,
       slots: readSlots,

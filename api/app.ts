@@ -129,6 +129,7 @@ const ONLY_TLS = { "strict-transport-security": "max-age=31536000" };
 
 function contextOf(deps: ApiDeps): ApiContext {
   const sql = deps.pools?.requests ?? deps.sql;
+  const pagesSql = deps.pools?.pages ?? deps.sql;
   const settings = batcher(async () => new Map([["", await readSettings(sql)]]));
   return {
     ...deps,
@@ -140,10 +141,10 @@ function contextOf(deps: ApiDeps): ApiContext {
       createUsageRecorder((keyIds) => markKeysUsed(sql, keyIds)),
     ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
-    hostedStatuses: batcher((hashes) => readHostedStatuses(sql, hashes), {
+    hostedStatuses: batcher((hashes) => readHostedStatuses(pagesSql, hashes), {
       spacingMs: POLL_SPACING_MS,
     }),
-    sessions: batcher((hashes) => findSessions(sql, hashes), { spacingMs: POLL_SPACING_MS }),
+    sessions: batcher((hashes) => findSessions(pagesSql, hashes), { spacingMs: POLL_SPACING_MS }),
     addressOwners: batcher((addresses) => findAddressOwners(sql, addresses)),
     rateLimits: new RateLimits(),
     transportHeaders: deps.publicUrl.startsWith("https:") ? ONLY_TLS : {},

@@ -1397,7 +1397,7 @@ export type WebhookRedelivered = {
   redelivered: number;
   /** Whether the range holds no more */
   isComplete: boolean;
-  /** The last of them, for `after` */
+  /** For `after`: the last event that was looked at, or the last of them where it is complete */
   lastEventId: string | null;
 };
 

@@ -24,6 +24,7 @@ import { dates, listed, pageOf, pages } from "../http/list.ts";
 import { type ApiRequest, route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 import { EVENT_PAYLOADS } from "./event_payloads.ts";
+import { inOutboxPlace, OUTBOX_TAKEN } from "./outbox_place.ts";
 
 export const httpStatus = eg(
   z.int().nullable().meta({ description: "HTTP status of the endpoint's answer" }),
@@ -101,7 +102,8 @@ export const redeliverWebhook = route({
   rateCategory: "transactions",
   responses: { 200: { description: "The event is due now", schema: webhookDelivery } },
   errors: ["record_not_found", "validation_failed"],
-  handler: async ({ merchantId, params }, { sql, wakeWebhooks }) => {
+  handler: async ({ merchantId, params }, context) => {
+    const { sql, wakeWebhooks } = context;
     const merchant = await readMerchant(sql, merchantId);
     if (merchant?.webhookUrl === null) {
       return validationFailed("webhookUrl", "There is no URL to deliver to", "required");
@@ -110,7 +112,13 @@ export const redeliverWebhook = route({
       return validationFailed("webhookEnabled", "The webhook is switched off", "switched_off");
     }
     const { eventId } = params;
-    if (!await redeliverEvent(sql, merchantId, eventId)) return notFound;
+    const isThere = await inOutboxPlace(
+      context,
+      merchantId,
+      () => redeliverEvent(sql, merchantId, eventId),
+    );
+    if (isThere === null) return OUTBOX_TAKEN;
+    if (!isThere) return notFound;
     wakeWebhooks(merchantId);
     const found = await listDeliveries(sql, merchantId, { id: eventId }, { page: 1, limit: 1 });
     return ok(found.rows.map(deliveryView)[0] ?? {});
@@ -128,13 +136,16 @@ function deliveryView(row: ListedDelivery) {
   });
 }
 
-/** The most events that one request puts back in line. */
+/** The most events that one request looks at. */
 const LIMIT = 10_000;
 
 const redelivered = z.object({
   redelivered: eg(z.int().min(0).meta({ description: "Events that are due now" }), 120),
   isComplete: eg(z.boolean().meta({ description: "Whether the range holds no more" }), true),
-  lastEventId: f.id("evt").nullable().meta({ description: "The last of them, for `after`" }),
+  lastEventId: f.id("evt").nullable().meta({
+    description:
+      "For `after`: the last event that was looked at, or the last of them where it is complete",
+  }),
 }).meta({ id: "WebhookRedelivered" });
 
 const range = z.looseObject({
@@ -147,9 +158,11 @@ const range = z.looseObject({
   }),
 });
 
-const DESCRIPTION = `At most ${LIMIT.toLocaleString("en")} events, the oldest first, each with its \
-own eventId and bytes. Where \`isComplete\` is false there are more: ask again with \`after\`. Ends a \
-pause of the endpoint.`;
+const DESCRIPTION = `Looks at ${
+  LIMIT.toLocaleString("en")
+} events at most, the oldest first, and sends \
+those of them that are wanted, each with its own eventId and bytes. Where \`isComplete\` is false there may \
+be more: ask again with \`after\`, also where none was among them. Ends a pause of the endpoint.`;
 
 const responses = { 200: { description: "The events are due now", schema: redelivered } };
 
@@ -195,26 +208,28 @@ async function redeliver(
     return validationFailed("webhookEnabled", "The webhook is switched off", "switched_off");
   }
   const { status, event, startDate: from, endDate: until, after } = body;
-  const found = await redeliverEvents(
-    context.sql,
-    merchantId,
-    { status, type: event, from, until, after },
-    LIMIT,
-    ({ count }) =>
-      caller.role === "ADMIN"
-        ? hubAudit(request, "webhook.redeliver", merchantId, context, null, {
-          status,
-          event: event ?? null,
-          startDate: new Date(from).toISOString(),
-          endDate: new Date(until).toISOString(),
-          count,
-        })
-        : null,
-  );
+  const found = await inOutboxPlace(context, merchantId, () =>
+    redeliverEvents(
+      context.sql,
+      merchantId,
+      { status, type: event, from, until, after },
+      LIMIT,
+      ({ count }) =>
+        caller.role === "ADMIN"
+          ? hubAudit(request, "webhook.redeliver", merchantId, context, null, {
+            status,
+            event: event ?? null,
+            startDate: new Date(from).toISOString(),
+            endDate: new Date(until).toISOString(),
+            count,
+          })
+          : null,
+    ));
+  if (found === null) return OUTBOX_TAKEN;
   context.wakeWebhooks(merchantId);
   return ok({
     redelivered: found.count,
-    isComplete: found.count < LIMIT,
+    isComplete: found.isComplete,
     lastEventId: found.lastId,
   });
 }

@@ -19,6 +19,7 @@ import { eg, exampleOf } from "../http/example.ts";
 import * as f from "../http/fields.ts";
 import { adminRoute, READERS, route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
+import { inOutboxPlace, OUTBOX_TAKEN } from "./outbox_place.ts";
 
 const webhookEndpoint = z.object({
   state: eg(
@@ -101,7 +102,11 @@ export const resumeWebhook = route({
     const { state, since } = statusView(before);
     const image = { state, since };
     const audit = hubAudit(request, "webhook.resume", merchantId, context, image, null);
-    await resumeEndpoint(sql, merchantId, audit);
+    const resumed = await inOutboxPlace(context, merchantId, async () => {
+      await resumeEndpoint(sql, merchantId, audit);
+      return true;
+    });
+    if (resumed === null) return OUTBOX_TAKEN;
     wakeWebhooks(merchantId);
     const after = await readEndpointStatus(sql, merchantId);
     return after === null ? notFound : ok(statusView(after));

@@ -9,7 +9,7 @@ import { readHostedPage } from "../../ledger/hosted_page.ts";
 import type { Answer } from "../http/answer.ts";
 import { withheld } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
-import { errorAnswer } from "../http/errors.ts";
+import { errorAnswer, unavailable } from "../http/errors.ts";
 import { type PublicRequest, route } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
 import { renderDocument } from "./document.tsx";
@@ -82,7 +82,12 @@ async function pageOf(
   { headers, now }: Pick<PublicRequest<unknown, unknown>, "headers" | "now">,
   context: ApiContext,
 ): Promise<Answer> {
-  const found = await readHostedPage(context.sql, hashSessionToken(token));
+  const tokenHash = hashSessionToken(token);
+  const release = await context.pagePlaces.take(tokenHash.toHex());
+  if (release === null) {
+    return unavailable("Too many pages are read just now; ask again.");
+  }
+  const found = await readHostedPage(context.sql, tokenHash).finally(release);
   if (found === undefined) return errorAnswer("invalid_token", {});
   const { session, walletIndex, payment, merchant } = found;
   const isOver = now >= session.expiresAt;

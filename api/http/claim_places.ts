@@ -6,7 +6,8 @@
  */
 
 import type { Network } from "../../ledger/money/pair.ts";
-import { ReadSlots, type Release } from "./read_slots.ts";
+import type { Release } from "./read_slots.ts";
+import { type SharedFigures, SharedPlaces } from "./shared_places.ts";
 
 /** Claims of one network that are under way at a time. */
 const PLACES = 4;
@@ -14,26 +15,9 @@ const PLACES = 4;
 /** Time for which a claim waits for a place, milliseconds. */
 const WAIT_MS = 2_000;
 
-/** Without a refusal for so long the crowding is over, milliseconds. */
-const CALM_MS = 10_000;
-
-/** Counts of one network's places. */
-export interface ClaimFigures {
-  readonly underWay: number;
-  /** Claims that found no place since the start, those that waited for their own merchant's among them. */
-  readonly refused: number;
-  /** Milliseconds since which claims are refused as all places are taken; null: none was within ten seconds. */
-  readonly crowdedMs: number | null;
-}
-
-interface Places {
-  readonly slots: ReadSlots;
-  crowded: { readonly since: number; readonly last: number };
-}
-
 /** Places of all networks. A merchant has one claim per network at a time, whatever number of keys it has. */
 export class ClaimPlaces {
-  readonly #networks = new Map<Network, Places>();
+  readonly #networks = new Map<Network, SharedPlaces>();
   readonly #clock: () => number;
   readonly #waitMs: number;
 
@@ -47,31 +31,20 @@ export class ClaimPlaces {
   }
 
   /** Waits for a place; null where none was free in time. */
-  async take(network: Network, merchantId: string): Promise<Release | null> {
-    const places = this.#placesOf(network);
-    const release = await places.slots.take(merchantId);
-    // one that waited behind a claim of its own merchant says nothing about the others
-    if (release === null && places.slots.figures.used >= PLACES) {
-      const now = this.#clock();
-      const { since, last } = places.crowded;
-      places.crowded = { since: now - last < CALM_MS ? since : now, last: now };
-    }
-    return release;
+  take(network: Network, merchantId: string): Promise<Release | null> {
+    return this.#placesOf(network).take(merchantId);
   }
 
   /** Counts of a network's places, for metrics and readiness. */
-  figures(network: Network): ClaimFigures {
-    const { slots, crowded: { since, last } } = this.#placesOf(network);
-    const { used, refused } = slots.figures;
-    const now = this.#clock();
-    return { underWay: used, refused, crowdedMs: now - last < CALM_MS ? now - since : null };
+  figures(network: Network): SharedFigures {
+    return this.#placesOf(network).figures;
   }
 
-  #placesOf(network: Network): Places {
+  #placesOf(network: Network): SharedPlaces {
     const found = this.#networks.get(network);
     if (found !== undefined) return found;
-    const slots = new ReadSlots({ slots: PLACES, perMerchant: 1, waitMs: this.#waitMs });
-    const places: Places = { slots, crowded: { since: -Infinity, last: -Infinity } };
+    const options = { slots: PLACES, perMerchant: 1, waitMs: this.#waitMs };
+    const places = new SharedPlaces(options, this.#clock);
     this.#networks.set(network, places);
     return places;
   }

@@ -29,6 +29,7 @@ import type { UrlRules } from "../../webhooks/url_guard.ts";
 import type { ChangePlaces } from "./change_places.ts";
 import type { ClaimPlaces } from "./claim_places.ts";
 import type { ApiPools } from "./read_slots.ts";
+import type { SharedPlaces } from "./shared_places.ts";
 import type { Environment, KeyRing } from "./key_ring.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { FailedAuthentications } from "./request_log.ts";
@@ -114,6 +115,10 @@ export interface ApiDeps {
   readonly changePlaces: ChangePlaces;
   /** Bounds the claims that are under way on each network. */
   readonly claimPlaces: Pick<ClaimPlaces, "take">;
+  /** Bounds the hosted pages that are read, by the hash of their token. */
+  readonly pagePlaces: Pick<SharedPlaces, "take">;
+  /** Bounds what holds a merchant's outbox for longer, by the merchant. */
+  readonly redeliveryPlaces: Pick<SharedPlaces, "take">;
   /** Makes the tokens of hosted payment pages. */
   readonly sessionTokens: SessionTokens;
   /** Key of the signatures of trusted upstream systems. */

@@ -227,6 +227,18 @@ export const METRICS = {
     "Claims that found no place in 2 s, those behind one of the same merchant among them: 503",
     "Growing with 4 under way: look at the network's nodes",
   ],
+  engine_http_places_under_way: [
+    "gauge",
+    ["kind"],
+    "Hosted pages that are read (`pages`), and requests that hold a merchant's outbox (`redeliveries`)",
+    NONE,
+  ],
+  engine_http_places_refused_total: [
+    "counter",
+    ["kind"],
+    "Of these, those that found no place in 2 s, behind one of the same page or merchant among them: 503",
+    "Growing: look at the database",
+  ],
   engine_deposits_unproven: [
     "gauge",
     ["network"],

@@ -28,6 +28,8 @@ export class ReadSlots {
   readonly #waiting: Waiting[] = [];
   #used = 0;
   #refused = 0;
+  /** The merchant that the newest slot was given to. */
+  #last = "";
 
   constructor(options: ReadSlotOptions) {
     this.#options = options;
@@ -65,6 +67,7 @@ export class ReadSlots {
 
   #give(merchantId: string): Release {
     this.#used++;
+    this.#last = merchantId;
     this.#held.set(merchantId, (this.#held.get(merchantId) ?? 0) + 1);
     let isHeld = true;
     return () => {
@@ -78,17 +81,24 @@ export class ReadSlots {
     };
   }
 
-  /** The one that waits longest among those whose merchant has a slot left. */
+  /**
+   * The one that waits longest among those whose merchant has a slot left: of another merchant than the
+   * one before, if there is any, so that one which asks for many at once does not have all turns.
+   */
   #next(): void {
-    const index = this.#waiting.findIndex(({ merchantId }) => this.#isFree(merchantId));
+    const free = ({ merchantId }: Waiting) => this.#isFree(merchantId);
+    const other = this.#waiting.findIndex((one) => one.merchantId !== this.#last && free(one));
+    const index = other < 0 ? this.#waiting.findIndex(free) : other;
     const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
     next?.start(this.#give(next.merchantId));
   }
 }
 
 export interface ApiPools {
-  /** For keys, for what writes, and for hosted pages. */
+  /** For keys, and for what writes. */
   readonly requests: Sql;
+  /** For hosted pages, which anybody may ask for. */
+  readonly pages: Sql;
   /** For what merchants and resellers list. */
   readonly reads: Sql;
   /** For administrators. */

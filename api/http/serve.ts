@@ -305,6 +305,7 @@ export function placeOf(route: Route, caller: AnyRequest["caller"]): string | nu
 export function poolOf(route: Route, pools: ApiPools, isOperator: boolean): Sql {
   const { scope } = route.access;
   if (scope === "admin" || (scope === "reseller" && isOperator)) return pools.operators;
+  if (route.rateCategory === "hosted") return pools.pages;
   return isList(route) ? pools.reads : pools.requests;
 }
 

@@ -189,7 +189,7 @@ export const GENERAL = z.object({
     "* PostgreSQL 14 or later; of several hosts (h1:5432,h2:5432) the primary is used; without it an embedded one runs in DATA_DIR",
   ),
   DATABASE_POOL: wholeNumber(8, 500).default(24).describe(
-    "most connections to PostgreSQL, shared out among actors, requests, lists and operators; the journal, readiness, the comparison of the books and the signer have 13 of their own, and each half as many again for transactions",
+    "most connections to PostgreSQL, shared out among actors, requests, lists, hosted pages and operators; the journal, readiness, the comparison of the books and the signer have 13 of their own, and each half as many again for transactions",
   ),
   FAILOVER_ADDRESS_GAP: wholeNumber(1, 1_000_000).default(1_000).describe(
     "address numbers of each network that are jumped over and watched when the database continues another history; at least as many as a standby may lack. About a second of the next start or look for every 1,000",

@@ -103,6 +103,20 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "Those under way take long, mostly as the network's nodes are slow: 503 with Retry-After",
     "when-one-merchant-is-answered-503-and-others-are-not",
   ],
+  pages_crowded: [
+    "ticket",
+    "5m",
+    "Hosted pages are refused",
+    "Those under way take long, mostly as the database does: 503 with Retry-After",
+    "when-one-merchant-is-answered-503-and-others-are-not",
+  ],
+  redeliveries_crowded: [
+    "ticket",
+    "10m",
+    "Redeliveries are refused",
+    "Those of other merchants take long: 503 with Retry-After",
+    "when-one-merchant-is-answered-503-and-others-are-not",
+  ],
   rows_held: [
     "page",
     "5m",

@@ -35,6 +35,9 @@ import {
   placeReasons,
   registerClaimMetrics,
   registerPlaceMetrics,
+  registerSharedMetrics,
+  type Shared,
+  sharedReasons,
 } from "./places.ts";
 import { detailReads, readiness } from "./readiness.ts";
 import { rateReasons } from "./rates.ts";
@@ -53,6 +56,7 @@ export interface HealthParts {
   readonly readSlots: ReadSlots;
   readonly changePlaces: ChangePlaces;
   readonly claimPlaces: ClaimPlaces;
+  readonly shared: Shared;
   readonly addresses: AddressGuard;
   /** Null: it is switched off. */
   readonly reconciler: Reconciler | null;
@@ -71,7 +75,7 @@ export function openHealth(
   doors: Doors,
 ): { readonly registry: Registry; readonly readiness: () => Promise<Readiness> } {
   const { engine, callbacks, clock, fees, database, readSlots, addresses, descriptors } = parts;
-  const { changePlaces, claimPlaces } = parts;
+  const { changePlaces, claimPlaces, shared } = parts;
   const now = () => clock.now();
   const registry = new Registry();
   registerProcessMetrics(registry, VERSION);
@@ -90,6 +94,7 @@ export function openHealth(
   registerDoorMetrics(registry, doors, descriptors);
   registerPlaceMetrics(registry, changePlaces);
   registerClaimMetrics(registry, claimPlaces, () => engine.networks);
+  registerSharedMetrics(registry, shared);
   const details = detailReads(database.detailsSql, engine);
   const look = () =>
     readiness({
@@ -106,6 +111,7 @@ export function openHealth(
         ...doorReasons(doors, descriptors),
         ...placeReasons(changePlaces),
         ...claimReasons(claimPlaces, engine.networks),
+        ...sharedReasons(shared),
         ...parts.loopDelay.reasons(),
         ...rateReasons(parts.rates),
       ],

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { ChangePlaces } from "../../api/http/change_places.ts";
 import type { ClaimPlaces } from "../../api/http/claim_places.ts";
+import type { SharedPlaces } from "../../api/http/shared_places.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { registerFigures, registerSingle } from "./figures.ts";
 
@@ -54,4 +55,44 @@ export function claimReasons(
       `${underWay}, ${refused} were refused since the start`,
     ];
   });
+}
+
+/** Places of hosted pages and of redeliveries. */
+export interface Shared {
+  readonly pages: Pick<SharedPlaces, "figures">;
+  readonly redeliveries: Pick<SharedPlaces, "figures">;
+}
+
+const KINDS = ["pages", "redeliveries"] as const satisfies readonly (keyof Shared)[];
+
+/** Registers the places of hosted pages and of redeliveries. */
+export function registerSharedMetrics(registry: Registry, shared: Shared): void {
+  const byKind = () => KINDS.map((kind) => [kind, shared[kind].figures] as const);
+  registerFigures(registry, byKind, {
+    engine_http_places_under_way: ({ underWay }) => underWay,
+    engine_http_places_refused_total: ({ refused }) => refused,
+  });
+}
+
+/** Tells which of them are refused as those under way take long, and since when. */
+export function sharedReasons({ pages, redeliveries }: Shared): string[] {
+  const [page, redelivery] = [pages.figures, redeliveries.figures];
+  const reasons: string[] = [];
+  if (page.crowdedMs !== null) {
+    reasons.push(
+      `hosted pages are refused for ${
+        Math.ceil(page.crowdedMs / 1_000)
+      } s as those under way take long: ` +
+        `${page.underWay}, ${page.refused} were refused since the start`,
+    );
+  }
+  if (redelivery.crowdedMs !== null) {
+    reasons.push(
+      `redeliveries are refused for ${
+        Math.ceil(redelivery.crowdedMs / 1_000)
+      } s as those under way take long: ` +
+        `${redelivery.underWay}, ${redelivery.refused} were refused since the start`,
+    );
+  }
+  return reasons;
 }

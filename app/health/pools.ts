@@ -1,11 +1,12 @@
 import type { Registry } from "prom-client";
 import { ReadSlots } from "../../api/http/read_slots.ts";
+import { SharedPlaces } from "../../api/http/shared_places.ts";
 import { poolFigures, type Sql } from "../../ledger/database/connect.ts";
 import { registerFigures, registerSingle } from "./figures.ts";
 
 /** For how long all connections of a pool may be busy without a break before it is reported. */
 const EXHAUSTED_MS = 10_000;
-/** Time for which a list waits for its turn. */
+/** Time for which a list, a hosted page or a redelivery waits for its turn. */
 const LIST_WAIT_MS = 2_000;
 
 /**
@@ -19,6 +20,26 @@ export function openReadSlots(reads: Sql): ReadSlots {
     perMerchant: Math.max(Math.floor(limit / 2), 1),
     waitMs: LIST_WAIT_MS,
   });
+}
+
+/**
+ * The places of hosted pages: two for each connection for statements, so that none is idle between one
+ * and the next, half of them for one page.
+ */
+export function openPagePlaces(pages: Sql): SharedPlaces {
+  const { limit } = poolFigures(pages).statements;
+  return new SharedPlaces({ slots: 2 * limit, perMerchant: limit, waitMs: LIST_WAIT_MS });
+}
+
+/**
+ * The places of redeliveries and of what else locks a merchant's outbox: half of the connections that
+ * requests have for transactions, one for a merchant, whose others would wait for its lock on a
+ * connection each.
+ */
+export function openRedeliveryPlaces(requests: Sql): SharedPlaces {
+  const { limit } = poolFigures(requests).transactions;
+  const slots = Math.max(Math.floor(limit / 2), 1);
+  return new SharedPlaces({ slots, perMerchant: 1, waitMs: LIST_WAIT_MS });
 }
 
 /** Names the pools whose connections for statements, or for transactions, have all been busy for long. */

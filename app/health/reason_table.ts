@@ -69,6 +69,8 @@ const KINDS = {
   connections: /^connections are nearly used up|^connections of one client address were refused /,
   changes_crowded: /^changes are refused for /,
   claims_crowded: / refuses claims for /,
+  pages_crowded: /^hosted pages are refused for /,
+  redeliveries_crowded: /^redeliveries are refused for /,
   event_loop: /^the event loop /,
   failover_hold: / payouts are held: the database has another history/,
   unknown_spends: / payouts are stopped: .* left wallets unknown to the books/,

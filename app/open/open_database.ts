@@ -18,8 +18,10 @@ export interface Database {
   readonly sql: Sql;
   /** Of the journal: nothing waits in front of money. */
   readonly journalSql: Sql;
-  /** For requests that look up keys or write, and for hosted pages: each a few rows by key. */
+  /** For requests that look up keys or write: each a few rows by key. */
   readonly requestSql: Sql;
+  /** For hosted pages, which anybody may ask for: a few rows by key. */
+  readonly pageSql: Sql;
   /** For what merchants list; a statement that takes long is given up soon. */
   readonly readSql: Sql;
   /** For administrators. */
@@ -39,7 +41,7 @@ export interface Database {
 
 /** Connections that the journal's batch uses at once: three reads, or one write. */
 const JOURNAL_POOL = 4;
-/** Bound of a statement of a merchant's list, milliseconds. */
+/** Bound of a statement of a merchant's list, or of a hosted page, milliseconds. */
 const READ_MS = 5_000;
 /** Bound of a statement of a request that looks up a key or writes, milliseconds. */
 const REQUEST_MS = 10_000;
@@ -98,6 +100,12 @@ export async function openDatabase(
     statementTimeoutMs: REQUEST_MS,
     durable,
   });
+  const pageSql = connect(url, {
+    max: shares.pages,
+    applicationName: "engine-page",
+    statementTimeoutMs: READ_MS,
+    durable,
+  });
   const readSql = connect(url, {
     max: shares.reads,
     applicationName: "engine-read",
@@ -126,6 +134,7 @@ export async function openDatabase(
     ["actors", sql],
     ["journal", journalSql],
     ["requests", requestSql],
+    ["pages", pageSql],
     ["reads", readSql],
     ["operators", operatorSql],
     ["readiness", readinessSql],
@@ -135,6 +144,7 @@ export async function openDatabase(
     sql,
     journalSql,
     requestSql,
+    pageSql,
     readSql,
     operatorSql,
     readinessSql,
@@ -158,13 +168,14 @@ export function isUnsafeServer(error: unknown): error is Error {
 export interface PoolShares {
   readonly actors: number;
   readonly requests: number;
+  readonly pages: number;
   readonly reads: number;
   readonly operators: number;
 }
 
 /**
- * Shares the configured connections out. Half of them are the actors', whose work is never refused;
- * a merchant's list may be, so lists wait for fewer.
+ * Shares the configured connections out. Nearly half of them are the actors', whose work is never
+ * refused; a merchant's list may be, so lists wait for fewer, and so may a hosted page.
  *
  * @param connections all of them, 8 or more
  */
@@ -172,7 +183,9 @@ export function sharePool(connections: number): PoolShares {
   const reads = Math.floor(connections / 4);
   const requests = Math.max(Math.floor(connections / 8), 1);
   const operators = Math.max(Math.floor(connections / 8), 1);
-  return { actors: connections - reads - requests - operators, requests, reads, operators };
+  const pages = Math.max(Math.floor(connections / 16), 1);
+  const actors = connections - reads - requests - operators - pages;
+  return { actors, requests, pages, reads, operators };
 }
 
 /** The database of a command that works beside the service. */

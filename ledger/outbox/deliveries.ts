@@ -4,7 +4,7 @@ import type { Sql } from "../database/connect.ts";
 import type { Page, PageRequest } from "../lists/list_page.ts";
 import { type EventRow, eventTable } from "../rows.ts";
 import { UNDER_ONE_USD } from "./withheld.ts";
-import { lockEndpoint } from "./endpoints.ts";
+import { lockEndpointSoon } from "./endpoints.ts";
 
 /** One attempt to deliver an event. */
 export interface ListedAttempt {
@@ -164,7 +164,7 @@ export async function redeliverEvent(
   eventId: string,
 ): Promise<boolean> {
   return await sql.begin(async (tx) => {
-    await lockEndpoint(tx, merchantId);
+    await lockEndpointSoon(tx, merchantId);
     const rows = await tx`
       WITH queued AS (
         UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(),
@@ -193,8 +193,10 @@ export interface RedeliverRange {
 /** Events that were put back in line. */
 export interface Redelivered {
   readonly count: number;
-  /** The last of them; null where there was none. */
+  /** The last event that was looked at, or of a complete range the last of them; null: there is none. */
   readonly lastId: string | null;
+  /** True where the range holds no more. */
+  readonly isComplete: boolean;
 }
 
 /**
@@ -202,7 +204,8 @@ export interface Redelivered {
  * pause of the endpoint ends, so that it is tried. Events of deposits under 1 USD are left out: one of them is
  * sent where it is named alone.
  *
- * @param limit the most that are taken
+ * @param limit the most that are looked at, so that a range in which few match costs no more than one of
+ *   which all do
  * @param audit the line of the audit for that many, null where none is due; in the same transaction
  */
 export async function redeliverEvents(
@@ -213,25 +216,40 @@ export async function redeliverEvents(
   audit: (found: Redelivered) => HubAudit | null,
 ): Promise<Redelivered> {
   return await sql.begin(async (tx) => {
-    await lockEndpoint(tx, merchantId);
-    const [row] = await tx<{ count: string; last_id: string | null }[]>`
-      WITH due AS MATERIALIZED (
-        SELECT o.id FROM book.outbox o
+    await lockEndpointSoon(tx, merchantId);
+    const [row] = await tx<
+      { count: string; last_id: string | null; looked: string; last_looked: string | null }[]
+    >`
+      WITH looked AS MATERIALIZED (
+        SELECT o.id, o.type, o.created_at, o.last_outcome FROM book.outbox o
         WHERE o.merchant_id = ${merchantId} AND o.status = ${range.status}
-          AND o.created_at >= ${new Date(range.from)} AND o.created_at < ${new Date(range.until)}
-          AND o.id > ${range.after ?? ""} AND o.last_outcome IS DISTINCT FROM ${UNDER_ONE_USD}
+          AND o.id >= ${bucketAt(range.from - MARGIN_MS)} AND o.id < ${bucketAt(range.until)} || '~'
+          AND o.id > ${range.after ?? ""}
+        ORDER BY o.merchant_id, o.status, o.id LIMIT ${limit}),
+      due AS MATERIALIZED (
+        SELECT o.id FROM looked o
+        WHERE o.created_at >= ${new Date(range.from)} AND o.created_at < ${new Date(range.until)}
+          AND o.last_outcome IS DISTINCT FROM ${UNDER_ONE_USD}
           ${
       range.type === undefined ? tx`AND o.type <> 'webhook.test'` : tx`AND o.type = ${range.type}`
-    }
-        ORDER BY o.id LIMIT ${limit} FOR UPDATE),
+    }),
       queued AS (
         UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(), claimed_until = NULL
-        FROM due d WHERE o.id = d.id AND o.merchant_id = ${merchantId} RETURNING o.id),
+        FROM due d
+        WHERE o.id = d.id AND o.merchant_id = ${merchantId} AND o.status = ${range.status}
+        RETURNING o.id),
       resumed AS (
         DELETE FROM book.webhook_endpoint
         WHERE merchant_id = ${merchantId} AND EXISTS (SELECT FROM due))
-      SELECT count(*) AS count, max(id) AS last_id FROM queued`;
-    const found = { count: Number(row?.count ?? 0), lastId: row?.last_id ?? null };
+      SELECT q.count, q.last_id, l.looked, l.last_looked
+      FROM (SELECT count(*) AS count, max(id) AS last_id FROM queued) q,
+        (SELECT count(*) AS looked, max(id) AS last_looked FROM looked) l`;
+    const isComplete = Number(row?.looked ?? 0) < limit;
+    const found = {
+      count: Number(row?.count ?? 0),
+      lastId: (isComplete ? row?.last_id : row?.last_looked) ?? null,
+      isComplete,
+    };
     const line = audit(found);
     if (line !== null) await writeAudit(tx, line);
     return found;

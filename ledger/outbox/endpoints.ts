@@ -54,6 +54,18 @@ export async function lockEndpoint(tx: AnySql, merchantId: string): Promise<void
   await tx`SELECT ${endpointLock(tx, endpointKey(tx, tx`${merchantId}::text`))}`;
 }
 
+/** Time for which a request waits for a merchant's lock, and then for its rows, milliseconds. */
+const REQUEST_LOCK_MS = 2_000;
+
+/**
+ * The same for a request, which holds one of few connections meanwhile: its transaction waits for no lock
+ * for longer than 2 s, and fails with code 55P03 then.
+ */
+export async function lockEndpointSoon(tx: AnySql, merchantId: string): Promise<void> {
+  await tx`SELECT set_config('lock_timeout', ${`${REQUEST_LOCK_MS}ms`}, true)`;
+  await lockEndpoint(tx, merchantId);
+}
+
 /** Second key of a merchant's lock. */
 export function endpointKey(sql: AnySql, merchantId: Fragment): Fragment {
   return sql`hashtext(${merchantId})`;

@@ -1,6 +1,6 @@
 import type { Fragment } from "postgres";
 import type { AnySql, Sql } from "../database/connect.ts";
-import { type EndpointPolicy, lockEndpoint } from "./endpoints.ts";
+import { type EndpointPolicy, lockEndpointSoon } from "./endpoints.ts";
 
 /** Events revived at once per merchant. */
 const AT_A_TIME = 1_000;
@@ -44,7 +44,7 @@ export async function reviveEvents(sql: Sql): Promise<readonly string[]> {
  * @param tx has locked no row of the outbox yet
  */
 export async function endpointRecovered(tx: AnySql, merchantId: string): Promise<void> {
-  await lockEndpoint(tx, merchantId);
+  await lockEndpointSoon(tx, merchantId);
   const [row] = await tx`
     WITH stored AS (
       INSERT INTO book.second_chance (merchant_id, recovered_at) VALUES (${merchantId}, now())

@@ -16,6 +16,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
 import { ChangePlaces } from "../../api/http/change_places.ts";
 import { ClaimPlaces } from "../../api/http/claim_places.ts";
+import { openPagePlaces, openRedeliveryPlaces } from "../../app/health/pools.ts";
 import { serve } from "../../app/http/serve.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
@@ -85,6 +86,8 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     rates: fixedRates(() => Date.now()),
     changePlaces: new ChangePlaces(),
     claimPlaces: new ClaimPlaces(),
+    pagePlaces: openPagePlaces(sql),
+    redeliveryPlaces: openRedeliveryPlaces(sql),
     sessionTokens: createSessionTokens("a secret of the bench, long enough"),
     ingestSecret: "the key of upstream systems, in the bench",
     duties: { fourEyes: "keys", aloneUpTo: amountOf("100000") },

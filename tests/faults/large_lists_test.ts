@@ -24,6 +24,7 @@ test("a large list is read at a pace beside others, whole or not at all", async 
   const reads = connect(api.databaseUrl, { max: 2, pace, applicationName: "paced" });
   const pools = {
     requests: api.sql,
+    pages: api.sql,
     reads,
     operators: api.sql,
     slots: new ReadSlots({ slots: 2, perMerchant: 1, waitMs: 60_000 }),

@@ -24,6 +24,7 @@ test("a merchant's slow lists cost others nothing, and are given up with 503", a
     connect(api.databaseUrl, { max, statementTimeoutMs });
   const pools = {
     requests: open(2, 10_000),
+    pages: open(1, 5_000),
     reads: open(4, STATEMENT_MS),
     operators: open(2, 10_000),
   };

@@ -15,6 +15,7 @@ import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { createApi } from "../../api/app.ts";
 import { ChangePlaces } from "../../api/http/change_places.ts";
 import { ClaimPlaces } from "../../api/http/claim_places.ts";
+import { openPagePlaces, openRedeliveryPlaces } from "../../app/health/pools.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
@@ -151,6 +152,8 @@ export async function testApi(
     rates: fixedRates(() => Date.now()),
     changePlaces: new ChangePlaces(),
     claimPlaces: new ClaimPlaces(),
+    pagePlaces: openPagePlaces(sql),
+    redeliveryPlaces: openRedeliveryPlaces(sql),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),
     ingestSecret: INGEST_SECRET,
     duties: { fourEyes: "keys", aloneUpTo: amount("100000") },

@@ -68,6 +68,12 @@ export function openWebhooks(sql: Sql, deps: Partial<WebhookDeps> = {}): Webhook
   });
 }
 
+/** An event's id of a time, as it would have been made then. */
+function idAt(time: Date): string {
+  const digits = time.getTime().toString(16).padStart(12, "0");
+  return `evt_${digits.slice(0, 8)}-${digits.slice(8)}${newId("evt").slice("evt_".length + 13)}`;
+}
+
 /** Inserts an event; answers its id. */
 export async function addEvent(
   sql: AnySql,
@@ -80,7 +86,7 @@ export async function addEvent(
     readonly createdAt?: Date;
   } = {},
 ): Promise<string> {
-  const id = newId("evt");
+  const id = fields.createdAt === undefined ? newId("evt") : idAt(fields.createdAt);
   await sql`
     INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, attempts, claimed_until, created_at)
     VALUES (${id}, ${merchantId}, ${fields.paymentId ?? newId("dep")}, 'deposit.confirmed',

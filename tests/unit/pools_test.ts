@@ -33,7 +33,13 @@ Deno.test("connections are shared out among what they are for, and none of it is
     assertEquals(shares.reduce((sum, share) => sum + share, 0), connections);
     assertEquals(Math.min(...shares) >= 1, true);
   }
-  assertEquals(sharePool(24), { actors: 12, requests: 3, reads: 6, operators: 3 });
+  assertEquals(sharePool(24), {
+    actors: 11,
+    requests: 3,
+    pages: 1,
+    reads: 6,
+    operators: 3,
+  });
 });
 
 testNeeding({ env: true })(
@@ -159,6 +165,7 @@ function openPools() {
   const open = () => connect("postgres://nobody@127.0.0.1:9/none", { max: 1 });
   const pools = {
     requests: open(),
+    pages: open(),
     reads: open(),
     operators: open(),
     slots: new ReadSlots({ slots: 1, perMerchant: 1, waitMs: 5 }),
@@ -166,7 +173,9 @@ function openPools() {
   return {
     pools,
     async [Symbol.asyncDispose]() {
-      await Promise.all([pools.requests, pools.reads, pools.operators].map((pool) => pool.end()));
+      await Promise.all(
+        [pools.requests, pools.pages, pools.reads, pools.operators].map((pool) => pool.end()),
+      );
     },
   };
 }

@@ -1,0 +1,139 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ReadSlots } from "../../api/http/read_slots.ts";
+import { openRedeliveryPlaces } from "../../app/health/pools.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import { connect, type Sql } from "../../ledger/database/connect.ts";
+import { redeliverEvent, redeliverEvents } from "../../ledger/outbox/deliveries.ts";
+import { resumeEndpoint } from "../../ledger/outbox/endpoint_status.ts";
+import { lockEndpoint } from "../../ledger/outbox/endpoints.ts";
+import { testApi } from "../support/api.ts";
+import { addMerchant, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+const URL_OF_SHOP = "https://shop.example/";
+
+/** Holds the lock of a merchant's outbox until it is let go. */
+async function holdOutbox(sql: Sql, merchantId: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const transaction = sql.begin(async (tx) => {
+    await lockEndpoint(tx, merchantId);
+    held.resolve();
+    await end.promise;
+  });
+  await held.promise;
+  return async () => {
+    end.resolve();
+    await transaction;
+  };
+}
+
+test("a range in which few events match looks at a bounded number of them, and all are found", async () => {
+  await using database = await testDatabase({ max: 2 });
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { webhookUrl: URL_OF_SHOP });
+  const ids = Array.from({ length: 1_000 }, () => newId("evt")).toSorted();
+  await sql`
+    INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, created_at, delivered_at, attempts)
+    SELECT id, ${merchantId}, 'dep_1', CASE WHEN i % 400 = 7 THEN 'withdrawal.failed' ELSE 'deposit.confirmed' END,
+      '{}', 'DELIVERED', now(), now(), 1
+    FROM unnest(${ids}::text[]) WITH ORDINALITY o(id, i)`;
+  const range = {
+    status: "DELIVERED",
+    type: "withdrawal.failed",
+    from: Date.now() - 3_600_000,
+    until: Date.now() + 3_600_000,
+  } as const;
+  const looks: (readonly [number, string | null, boolean])[] = [];
+  let after: string | undefined;
+  for (let isComplete = false; !isComplete;) {
+    const found = await redeliverEvents(sql, merchantId, { ...range, after }, 300, () => null);
+    looks.push([found.count, found.lastId, found.isComplete]);
+    ({ isComplete } = found);
+    after = found.lastId ?? undefined;
+  }
+  assertEquals(looks, [
+    [1, ids.at(299) ?? "", false],
+    [1, ids.at(599) ?? "", false],
+    [1, ids.at(899) ?? "", false],
+    [0, null, true],
+  ]);
+  const rows = await sql`SELECT id FROM book.outbox WHERE status = 'PENDING' ORDER BY id`;
+  assertEquals(rows.map(({ id }) => id), [ids[6], ids[406], ids[806]]);
+});
+
+test("a request waits for a merchant's outbox for a bounded time, whatever holds it", async () => {
+  await using database = await testDatabase({ max: 8, statementTimeoutMs: 60_000 });
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { webhookUrl: URL_OF_SHOP });
+  const letGo = await holdOutbox(sql, merchantId);
+  const range = { status: "FAILED", from: 0, until: Date.now() } as const;
+  const waits = [
+    () => redeliverEvent(sql, merchantId, "evt_1"),
+    () => redeliverEvents(sql, merchantId, range, 10, () => null),
+    () => resumeEndpoint(sql, merchantId, null),
+  ];
+  await Promise.all(waits.map(async (wait) => {
+    const error = await assertRejects(wait, Error);
+    assertEquals("code" in error ? error.code : "", "55P03");
+  }));
+  await letGo();
+  await Promise.all(waits.map((wait) => wait()));
+});
+
+test("one merchant's redeliveries keep no connection from another that makes and revokes keys", async () => {
+  await using api = await testApi();
+  const open = (max: number) => connect(api.databaseUrl, { max });
+  const pools = { requests: open(3), pages: open(1), reads: open(1), operators: open(1) };
+  await using front = await testApi({
+    sql: api.sql,
+    merchants: api.journal,
+    pools: { ...pools, slots: new ReadSlots({ slots: 1, perMerchant: 1, waitMs: 60_000 }) },
+    redeliveryPlaces: openRedeliveryPlaces(pools.requests),
+  });
+  const busy = await api.addMerchant();
+  const other = await api.addMerchant();
+  await api.sql`
+    UPDATE book.merchant SET webhook_url = ${URL_OF_SHOP}, webhook_enabled = true
+    WHERE merchant_id = ${busy.id}`;
+  const letGo = await holdOutbox(api.sql, busy.id);
+  let answered = 0;
+  const body = { startDate: "2026-01-01", endDate: "2027-01-01" };
+  const redeliveries = Array.from({ length: 20 }, async (_, i) => {
+    const path = i % 2 === 0
+      ? "/api/webhook-deliveries/redeliver"
+      : `/api/merchants/${busy.id}/webhook/resume`;
+    const { status, headers } = await front.call("POST", path, { key: busy.key, body });
+    answered++;
+    return [status, headers.has("retry-after")];
+  });
+  try {
+    await until(async () => {
+      const [row] = await api.sql`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return row !== undefined;
+    });
+    const keys = `/api/merchants/${other.id}/api-keys`;
+    const made = await front.call("POST", keys, {
+      key: other.key,
+      body: { label: "till", permissions: ["read"], role: "MERCHANT" },
+    });
+    assertEquals(made.status, 201, JSON.stringify(made.body));
+    const revoked = await front.call("DELETE", `${keys}/${made.body.id}`, { key: other.key });
+    assertEquals(revoked.status, 200, JSON.stringify(revoked.body));
+    assert(answered < 10, `${answered} redeliveries were waited for`);
+    for (const answer of await Promise.all(redeliveries)) assertEquals(answer, [503, true]);
+  } finally {
+    await letGo();
+    await Promise.allSettled(redeliveries);
+  }
+  const again = await front.call("POST", "/api/webhook-deliveries/redeliver", {
+    key: busy.key,
+    body,
+  });
+  assertEquals(again.body, { redelivered: 0, isComplete: true, lastEventId: null });
+  await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
+});
