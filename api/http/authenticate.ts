@@ -17,7 +17,7 @@ import {
 } from "./errors.ts";
 import type { Holder } from "./key_ring.ts";
 import { type Caller, hasAnyOf, type Permission } from "./permission.ts";
-import type { Counting } from "./rate_limits.ts";
+import type { Counted, Counting } from "./rate_limits.ts";
 import { readQuery } from "./read_input.ts";
 import type { Route } from "./route.ts";
 import { hashSessionToken, isSessionToken } from "./session_token.ts";
@@ -194,8 +194,8 @@ export interface RequestToCount {
 /** A request that was counted. */
 export interface CountedRequest {
   readonly counting: Counting;
-  /** Of a hosted page: hash of the token that the handler will look up, hex; otherwise null. */
-  readonly sessionHash: string | null;
+  /** The parts of it that were counted; null for one without a valid key. */
+  readonly counted: Counted | null;
 }
 
 /** Counts a request; at once where no page has to be looked up for that. */
@@ -207,21 +207,23 @@ export function countRequest(
   const { identity, address, now } = request;
   const { rateLimits } = context;
   if (identity.kind === "refused" && identity.caller === null) {
-    return { counting: rateLimits.countFailure(address(), now), sessionHash: null };
+    return { counting: rateLimits.countFailure(address(), now), counted: null };
   }
   const { caller } = identity;
   const token = route.rateCategory === "hosted" ? tokenOf(route, request) : null;
   const sessionHash = token === null ? null : hashSessionToken(token).toHex();
-  const counting = rateLimits.count(route.rateCategory, {
+  const counted: Counted = {
     caller,
     sessionHash,
+    isDocument: route.problemPage !== null,
     address: caller === null && route.rateCategory !== "none" ? address() : null,
-  }, now);
+  };
+  const counting = rateLimits.count(route.rateCategory, counted, now);
   const isTurnedAway = counting.refusal !== null && rateLimits.isUnknownPage(counting);
   if (!isTurnedAway || token === null || sessionHash === null || !isSessionToken(token)) {
-    return { counting, sessionHash };
+    return { counting, counted };
   }
-  return lookUpPage(counting, sessionHash, now, context);
+  return lookUpPage(counting, sessionHash, counted, now, context);
 }
 
 /**
@@ -231,13 +233,14 @@ export function countRequest(
 async function lookUpPage(
   counting: Counting,
   sessionHash: string,
+  counted: Counted,
   now: number,
   { rateLimits, sessions }: Pick<ApiContext, "rateLimits" | "sessions">,
 ): Promise<CountedRequest> {
   const isPage = await sessions(sessionHash) !== undefined;
   return {
-    counting: isPage ? rateLimits.foundPage(counting, sessionHash, now) : counting,
-    sessionHash,
+    counting: isPage ? rateLimits.foundPage(counting, counted, now) : counting,
+    counted,
   };
 }
 

@@ -29,7 +29,9 @@ type CountedCategory =
   | Exclude<RateCategory, "none">
   | "authentication"
   | "unknownKey"
-  | "unknownPage";
+  | "unknownPage"
+  | "pagesOfAddress"
+  | "documentsOfAddress";
 
 /** Requests per minute where nothing else is set for the merchant. */
 export const DEFAULT_LIMITS: Readonly<
@@ -48,6 +50,13 @@ export const DEFAULT_LIMITS: Readonly<
   hosted: 240,
   /** Of hosted pages that were not found, or not yet, per client address. */
   unknownPage: 600,
+  /**
+   * Of all hosted pages together, per client address: what 1,500 open pages ask behind one address. Pages
+   * that are made for it would otherwise multiply what one address may ask.
+   */
+  pagesOfAddress: 12_000,
+  /** Of them the documents, which cost ten times what a poll does: a page is opened once. */
+  documentsOfAddress: 2_400,
   /** Of the reference, per client address. */
   public: 600,
   /** Of health and metrics, per client address; several tools may ask from one. */
@@ -67,6 +76,8 @@ export interface Counted {
   readonly caller: Caller | null;
   /** Hash of the session token of a hosted page, hex; null where the request names none. */
   readonly sessionHash: string | null;
+  /** True for the document of a hosted page, not a poll. */
+  readonly isDocument?: boolean;
   /** Client address, null where it is not known. */
   readonly address: string | null;
 }
@@ -129,14 +140,15 @@ export class RateLimits {
   }
 
   /**
-   * A request of a hosted page found its page: it counts against the page, and no longer against the
-   * client address, which may be that of many customers.
+   * A request of a hosted page found its page: it counts against the page, and no longer among what
+   * opens none from its client address, which may be that of many customers.
    */
-  foundPage(counting: Counting, sessionHash: string | null, now: number): Counting {
+  foundPage(counting: Counting, request: Counted, now: number): Counting {
+    const { sessionHash } = request;
     if (!this.isUnknownPage(counting) || sessionHash === null) return counting;
     if (counting.refusal === null) this.#giveBack(counting);
     this.knowPage(sessionHash);
-    return this.#take("hosted", sessionHash, DEFAULT_LIMITS.hosted, now);
+    return this.#countKnown(sessionHash, request, now);
   }
 
   /** Counts a failed authentication; only requests that fail are ever turned away by it. */
@@ -185,11 +197,34 @@ export class RateLimits {
     return used === undefined ? null : usedUp(used, now).refusal;
   }
 
-  #countPage({ sessionHash, address }: Counted, now: number): Counting {
+  #countPage(request: Counted, now: number): Counting {
+    const { sessionHash, address } = request;
     if (sessionHash !== null && this.#known.has(sessionHash)) {
-      return this.#take("hosted", sessionHash, DEFAULT_LIMITS.hosted, now);
+      return this.#countKnown(sessionHash, request, now);
     }
     return this.#take("unknownPage", addressBucket(address), DEFAULT_LIMITS.unknownPage, now);
+  }
+
+  /** Counts a request of a page against the page, and among those of all pages from its address. */
+  #countKnown(
+    sessionHash: string,
+    { address, isDocument = false }: Pick<Counted, "address" | "isDocument">,
+    now: number,
+  ): Counting {
+    let counted = this.#take("hosted", sessionHash, DEFAULT_LIMITS.hosted, now);
+    const sums: readonly CountedCategory[] = isDocument
+      ? ["pagesOfAddress", "documentsOfAddress"]
+      : ["pagesOfAddress"];
+    for (const category of sums) {
+      if (counted.refusal !== null) return counted;
+      const sum = this.#take(category, addressBucket(address), DEFAULT_LIMITS[category], now);
+      if (sum.refusal !== null) {
+        this.#giveBack(counted);
+        return sum;
+      }
+      counted = { ...counted, buckets: [...counted.buckets, ...sum.buckets] };
+    }
+    return counted;
   }
 
   #take(category: CountedCategory, bucket: string, limit: number, now: number): Counting {
@@ -218,6 +253,8 @@ export class RateLimits {
 const PUBLISHED: Partial<Record<CountedCategory, string>> = {
   unknownKey: "authentication",
   unknownPage: "hosted",
+  pagesOfAddress: "hosted",
+  documentsOfAddress: "hosted",
 };
 
 function usedUp({ category, limit, endsAt }: Bucket, now: number) {

@@ -121,8 +121,8 @@ async function answerTo(
     const name = `${route.method} ${route.path}`;
     context.failedAuthentications.record(address(), name, requestId, now);
   }
-  const counted = countRequest(route, { identity, params, url, address, now }, context);
-  const { counting, sessionHash } = counted instanceof Promise ? await counted : counted;
+  const counts = countRequest(route, { identity, params, url, address, now }, context);
+  const { counting, counted } = counts instanceof Promise ? await counts : counts;
   const answer = counting.refusal ??
     (identity.kind === "refused"
       ? identity.answer
@@ -137,10 +137,10 @@ async function answerTo(
           (fitted) => handle(route, incoming, fitted, requestId, { ...identity, now, place }),
         )));
   const merchantId = identity.kind === "refused" ? null : identity.merchantId;
-  if (route.rateCategory !== "hosted" || !isOfPage(answer)) {
+  if (route.rateCategory !== "hosted" || counted === null || !isOfPage(answer)) {
     return { answer, counting, merchantId };
   }
-  const found = context.rateLimits.foundPage(counting, sessionHash, now);
+  const found = context.rateLimits.foundPage(counting, counted, now);
   return { answer: found.refusal ?? answer, counting: found, merchantId };
 }
 

@@ -50,7 +50,8 @@ function limitOf(category: Exclude<RateCategory, "none">): string {
 
 function bucketOf(category: Exclude<RateCategory, "none">): string {
   if (category === "hosted") {
-    return `session; what opens no page counts among ${DEFAULT_LIMITS.unknownPage} per client address`;
+    return `session, ${DEFAULT_LIMITS.pagesOfAddress} of all sessions per client address, ` +
+      `${DEFAULT_LIMITS.documentsOfAddress} of them pages; what opens no page counts among ${DEFAULT_LIMITS.unknownPage}`;
   }
   return category === "public" || category === "health" ? "client address" : "key";
 }

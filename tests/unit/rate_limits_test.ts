@@ -26,7 +26,8 @@ Deno.test("a flood of addresses and of invented tokens forgets no other category
   const guess = () => limits.countFailure("203.0.113.9", 0);
   for (let i = 0; i < 100; i++) guess();
   for (let i = 0; i < 50; i++) withdrawal();
-  limits.foundPage(limits.count("hosted", page("known", "203.0.113.9"), 0), "known", 0);
+  const known = page("known", "203.0.113.9");
+  limits.foundPage(limits.count("hosted", known, 0), known, 0);
   for (let i = 0; i < 239; i++) limits.count("hosted", page("known", "203.0.113.9"), 0);
   let refused = 0;
   for (let i = 0; i < 100_100; i++) {
@@ -46,15 +47,18 @@ Deno.test("a flood of addresses and of invented tokens forgets no other category
 Deno.test("a page that was found gives its address back what it was counted there", () => {
   const limits = new RateLimits();
   for (let i = 0; i < 2_000; i++) {
-    const counting = limits.count("hosted", page(`page ${i}`, "203.0.113.9"), 0);
+    const request = page(`page ${i}`, "203.0.113.9");
+    const counting = limits.count("hosted", request, 0);
     assertEquals(counting.refusal, null);
-    const found = limits.foundPage(counting, `page ${i}`, 0);
+    const found = limits.foundPage(counting, request, 0);
     assertEquals(found.headers["ratelimit-limit"], "240");
   }
   // many at once, before any was found: their number is bounded, and none is counted twice
   const asked = Array.from({ length: 700 }, () => limits.count("hosted", page("a", "::1"), 0));
   assertEquals(asked.filter(({ refusal }) => refusal === null).length, 600);
-  const found = asked.slice(0, 300).map((counting) => limits.foundPage(counting, "a", 0));
+  const found = asked.slice(0, 300).map((counting) =>
+    limits.foundPage(counting, page("a", "::1"), 0)
+  );
   assertEquals(found.filter(({ refusal }) => refusal === null).length, 240);
   assert(limits.count("hosted", page("b", "::1"), 0).refusal === null);
 });
@@ -123,4 +127,32 @@ Deno.test("what is no session token is counted per client, not remembered one by
   assertEquals(ask("x".repeat(44), "203.0.113.10"), 200);
   // what only looks like one is counted there as well
   assertEquals(ask("x".repeat(43), "203.0.113.9"), 429);
+});
+
+Deno.test("pages of one client address are limited together, its documents the more, others not", () => {
+  const limits = new RateLimits();
+  const ask = (sessionHash: string, address: string, isDocument: boolean) => {
+    const request = { caller: null, sessionHash, address, isDocument };
+    const counting = limits.foundPage(limits.count("hosted", request, 0), request, 0);
+    return counting.refusal;
+  };
+  const answered = (pages: number, address: string, isDocument: boolean) => {
+    let count = 0;
+    for (let i = 0; i < pages; i++) {
+      for (let n = 0; n < 200; n++) if (ask(`page ${i}`, address, isDocument) === null) count++;
+    }
+    return count;
+  };
+  // 85 pages without payments: 17,000 requests, each of them within the limit of its page
+  assertEquals(answered(85, "203.0.113.9", true), 2_400);
+  assertEquals(ask("page 1", "203.0.113.9", true)?.body, {
+    error: "rate_limit_exceeded",
+    code: "rate_limit_exceeded",
+    message: "2400 requests per minute (hosted) are used up; try again in 60 s.",
+    details: { limit: 2_400, remaining: 0, reset: 60 },
+  });
+  assertEquals(answered(85, "203.0.113.9", false), 12_000 - 2_400);
+  assertEquals(ask("page 84", "203.0.113.9", false)?.headers?.["retry-after"], "60");
+  // what was refused for the address counts against no page
+  assertEquals(ask("page 84", "203.0.113.10", true), null);
 });
