@@ -201,7 +201,7 @@ export const EVENTS = {
   "transfer.final": ["info", "{network}: {transfer} is final in block {height}: {txid} paid"],
   "transfer.revived": [
     "fatal",
-    "{network}: {transfer} was declared dead and is in a block: {txid}",
+    "{network}: {transfer} had ended without being paid and is in a block: {txid}",
   ],
   "transfer.end_held": [
     "error",

@@ -12,6 +12,7 @@ import type { Sql } from "postgres";
 import type { Block, Chain, Finality, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
 import { findAddresses, findAddressIndexes } from "../../ledger/addresses/watched_addresses.ts";
+import { hasMovedNothing } from "../../ledger/failover/belied_ends.ts";
 import {
   type FoundSpend,
   recordUnknownSpends,
@@ -154,11 +155,16 @@ function undecidedOutcomes(
   });
 }
 
-/** True where an outcome is new; one that was declared dead and was not is an alarm. */
+/** True where an outcome is new; one that has paid and had ended without that is an alarm. */
 function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolean {
   const { own: { outgoingId, txid, outcome }, result, reason, height } = finding;
   if (outcome !== null) {
-    if (wasDead(outcome)) logEvent("transfer.revived", { network, outgoingId, txid });
+    const moved = result === "paid" || result === "unexpected";
+    // by its proof no block has it at all
+    const isBelied = outcome === "expired" || outcome === "superseded" || moved;
+    if (hasMovedNothing(outcome) && isBelied) {
+      logEvent("transfer.revived", { network, outgoingId, txid });
+    }
     return false;
   }
   const told = { network, outgoingId, height, txid };
@@ -179,11 +185,6 @@ function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolea
       result satisfies never;
   }
   return true;
-}
-
-/** True of an end for which a proof says that no block has the transaction. */
-function wasDead(outcome: OwnTransaction["outcome"]): boolean {
-  return outcome === "expired" || outcome === "superseded";
 }
 
 /** A transfer out of a wallet of the service, by any signer. */
@@ -215,7 +216,7 @@ async function spendsOf(
   );
 }
 
-/** Keeps those that no own transaction explains that may still be in a block, and says so. */
+/** Keeps those that no own transaction explains that may still be in a block or was paid, and says so. */
 async function recordUnknown(
   sql: Sql,
   chain: WatchedChain,
@@ -223,9 +224,10 @@ async function recordUnknown(
   own: readonly OwnTransaction[],
 ): Promise<void> {
   const { network } = chain;
-  // of several transfers of one transaction each tells: what was declared dead in part was proven wrongly
-  const dead = new Set(own.filter(({ outcome }) => wasDead(outcome)).map(({ txid }) => txid));
-  const known = new Set(own.flatMap(({ txid }) => dead.has(txid) ? [] : txid));
+  // of several transfers of one transaction each tells: what has ended without one in part has done so wrongly
+  const ended = own.filter(({ outcome }) => hasMovedNothing(outcome));
+  const belied = new Set(ended.map(({ txid }) => txid));
+  const known = new Set(own.flatMap(({ txid }) => belied.has(txid) ? [] : txid));
   const unknown = spends.filter(({ transfer }) => !known.has(transfer.txid));
   if (unknown.length === 0) return;
   const indexes = await findAddressIndexes(

@@ -11,6 +11,7 @@ import { type Amount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { amount, bigint, integer, orNull, type RowOf, text, time } from "../table.ts";
+import { isBelied, movedNothing } from "./belied_ends.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unreadable_blocks.ts";
 
 const spendShape = shape({
@@ -67,13 +68,13 @@ const foundShape = shape({
  * Stores transfers that left own wallets and that no decided attempt stands for. While one is open,
  * nothing is signed for the network. One whose attempt was committed while its block was read is
  * stored as well: the scan has not ended that attempt, so the block has to be read again. So is one
- * whose attempt was declared dead, as its payout may have been queued again. Blocks up to the one at
+ * whose attempt has ended without moving anything, as its payout may have been queued again or given back. Blocks up to the one at
  * which the scan began say nothing about these books, whether they are read again or not. An amount that
  * no column can hold, which only a contract or a node gone mad names, is stored as the largest one.
  *
  * A transfer from the hot wallet to the cold one stays with the service and stops nothing, whichever key
  * holder signed it. It may still stand for something that is paid twice, and is open then: where its own
- * attempt was declared dead, so that a proof was wrong, and where a payout to that address waits. A cold
+ * attempt has ended without it, so that a proof or a node was wrong, and where a payout to that address waits. A cold
  * transfer that is queued gives way to it: its surplus may be what has left, and is planned anew if not.
  *
  * @returns those that were not known before
@@ -103,7 +104,7 @@ export async function recordUnknownSpends(
           AND f.recipient = (SELECT w.cold_wallet FROM hub.wallet w WHERE w.network = ${network})
           AND NOT EXISTS (
             SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
-              AND a.outcome IN ('expired', 'superseded'))
+              AND ${movedNothing(sql)})
           AND NOT EXISTS (
             SELECT FROM book.outgoing o WHERE o.network = ${network} AND (o.status = 'queued' OR o.status = 'signed')
               AND o.kind <> 'cold' AND o.destination = f.recipient)
@@ -113,10 +114,10 @@ export async function recordUnknownSpends(
     FROM ${foundShape.rows(sql, "f", found)}
     WHERE (NOT EXISTS (
         SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
-          AND a.outcome NOT IN ('expired', 'superseded'))
-        -- of several transfers one was declared dead all the same
+          AND NOT ${movedNothing(sql)})
+        -- of several transfers one has ended without it all the same
         OR EXISTS (SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
-          AND a.outcome IN ('expired', 'superseded')))
+          AND ${movedNothing(sql)}))
       AND f.height > coalesce((
         SELECT c.began_height FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'), -1)
     ON CONFLICT DO NOTHING RETURNING txid, log_index, status, currency
@@ -140,7 +141,7 @@ function storable(amount: Amount): Amount {
 
 /**
  * Transfers on the list that a living attempt stands for by now: their blocks have to be read again,
- * so that the attempt ends by them. One that was declared dead ends by an administrator's verdict. Those in
+ * so that the attempt ends by them. One whose attempt has ended without it ends by an administrator's verdict. Those in
  * blocks that could not be read are left alone for their pause, and come last after it.
  *
  * @returns transaction ids with their heights, lowest first
@@ -155,7 +156,7 @@ export async function readSpendsOfAttempts(
     JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
     LEFT JOIN hub.unreadable_block u ON u.network = s.network AND u.view = 'again' AND u.height = s.height
     WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
-      AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded'))
+      AND NOT ${isBelied(sql)}
       AND (u.height IS NULL OR u.next_try_at <= now()
         OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))
     GROUP BY s.txid, s.height, u.next_try_at
@@ -172,7 +173,9 @@ export async function closeKnownSpends(sql: Sql, network: Network): Promise<read
     UPDATE hub.unknown_spend s SET status = 'known', decided_at = now(), actor = NULL
     FROM book.attempt a
     WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
-      AND a.txid = s.txid AND a.network = s.network AND a.outcome NOT IN ('expired', 'superseded')
+      AND a.txid = s.txid AND a.network = s.network AND a.outcome IS NOT NULL AND NOT ${
+    isBelied(sql)
+  }
     RETURNING s.txid`;
   return rows.map(({ txid }) => txid);
 }
@@ -207,7 +210,7 @@ export async function findUndecided(sql: Sql, txid: string): Promise<readonly Un
       -- what took a nonce is adopted, whatever its transfers are
       AND s.log_index >= 0
       AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = s.txid AND a.network = s.network
-        AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded')))
+        AND NOT ${isBelied(sql)})
     ORDER BY s.network, s.log_index`,
   );
 }

@@ -8,6 +8,7 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql, TransactionSql } from "postgres";
 import { classifyDatabaseError, isRowLocked } from "../database/database_errors.ts";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
+import { type AttemptOutcome, movedNothing } from "../failover/belied_ends.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 import { shape } from "../shape.ts";
@@ -45,23 +46,15 @@ const ownShape = shape({
   intents: integer(),
   /** The signed transaction, where its payer's transactions are counted. */
   bytes: orNull(text()),
-  /** Null: it has none yet. One that was declared dead before is met against our proof, and may be paid twice. */
+  /** Null: it has none yet. One that had moved nothing before and is met with its transfer may be paid twice. */
   outcome: orNull(text<AttemptOutcome>()),
 });
-/** The end of an attempt. */
-export type AttemptOutcome =
-  | "paid"
-  | "failed"
-  | "unexpected"
-  | "expired"
-  | "superseded"
-  | "cancelled";
 /** An own transaction that was met on the chain, with one of the transfers that it carries. */
 export type OwnTransaction = RowOf<typeof ownShape>;
 
 /**
- * Own transactions among the given ids that the chain has not decided, by unique index; of one that carries
- * several transfers all of these, whatever has ended already. The ids are
+ * Own transactions among the given ids that the chain has not decided, or that have moved nothing as far as is known, by
+ * unique index; of one that carries several transfers all of these, whatever has ended already. The ids are
  * sent as one text: to quote each of thousands for an array costs the service three times as
  * much. Their number is hidden from the planner, see `findAddresses`.
  */
@@ -81,7 +74,7 @@ export async function findOwnTransactions(
     WHERE a.txid = ANY ((SELECT string_to_array(${
       txids.join(",")
     }, ','))::text[]) AND a.network = ${network}
-      AND (a.outcome IS NULL OR a.outcome IN ('expired', 'superseded') OR a.intents > 1)`,
+      AND (a.outcome IS NULL OR ${movedNothing(sql)} OR a.intents > 1)`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { AnySql, Sql } from "../database/connect.ts";
+import { isBelied } from "../failover/belied_ends.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { bigint, integer, type RowOf, text, time } from "../table.ts";
@@ -88,7 +89,7 @@ export async function dropClosedAgain(sql: Sql, network: Network): Promise<void>
       AND NOT EXISTS (
         SELECT FROM hub.unknown_spend s JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
         WHERE s.network = u.network AND s.height = u.height AND s.status IN ('open', 'listed', 'cold', 'unproven', 'not_ours')
-          AND (a.outcome IS NULL OR a.outcome NOT IN ('expired', 'superseded')))
+          AND NOT ${isBelied(sql)})
       AND NOT EXISTS (
         SELECT FROM book.late_outcome l WHERE l.network = u.network AND l.height = u.height)
       AND NOT EXISTS (

@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { readAgain } from "../../actors/treasury/read_again.ts";
-import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import {
+  type BlockAnswer,
+  type Chain,
+  ChainUnavailable,
+  type Transfer,
+} from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import { failoverReasons } from "../../app/health/failover.ts";
@@ -32,7 +37,18 @@ function brokenChain(sql: Sql, merchantId: string) {
           yield { kind: "incomplete", height, reason: "no receipts" };
           return;
         }
-        const txid = txids.get(height) ?? `other-${height}`;
+        const met = txids.get(height);
+        const txid = met ?? `other-${height}`;
+        const paid: Transfer = {
+          txid,
+          logIndex: 0,
+          currency: "USDT",
+          eventFrom: "hot-wallet",
+          eventTo: "T",
+          amount: amount("1"),
+          diesAfter: 1,
+          expiresAt: 1,
+        };
         yield {
           kind: "block",
           block: {
@@ -42,8 +58,8 @@ function brokenChain(sql: Sql, merchantId: string) {
             parentHash: `h${height - 1}`,
             time: TIME,
             tick: TIME,
-            transactions: [{ txid, success: false, failure: "reverted", fee: amount("0") }],
-            transfers: [],
+            transactions: [{ txid, success: true, failure: null, fee: amount("0") }],
+            transfers: met === undefined ? [] : [paid],
           },
         };
       }

@@ -72,6 +72,8 @@ export interface RigOptions {
   readonly limits?: Limits;
   /** Blocks from the head to the last final one; default 2. */
   readonly solidLag?: number;
+  /** Address of a node in front of the true one, which the service asks instead; default none. */
+  readonly through?: (url: string) => string;
 }
 
 /** A payout as the database has it. */
@@ -137,7 +139,8 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
       lifetimeMs: LIFETIME_MS,
       requestTimeoutMs: 10_000,
     });
-  const chain = options.isBlind === true ? blindChain(chainAt(dev.url)) : chainAt(dev.url);
+  const own = options.through?.(dev.url) ?? dev.url;
+  const chain = options.isBlind === true ? blindChain(chainAt(own)) : chainAt(own);
   const policy = options.policy?.({ chainAt, chainUrl: dev.url }) ?? CALM;
   const fees = new FeeBoard({
     chains: new Map<Network, Chain>([[NETWORK, chain]]),
