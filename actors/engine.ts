@@ -28,7 +28,7 @@ import { treasuryActors } from "./treasury/treasury_actor.ts";
 import type { TreasuryStatus } from "./treasury/treasury_deps.ts";
 import { DepositProver } from "./watcher/deposit_prover.ts";
 import { Upkeep } from "./upkeep.ts";
-import { leavesHeadOut, type WatcherStatus } from "./watcher/scan_memory.ts";
+import { isBehindSigning, leavesHeadOut, type WatcherStatus } from "./watcher/scan_memory.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
@@ -115,6 +115,7 @@ export class Engine {
       onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
       scanStopped: (network) => this.watched.get(network)?.stopped ?? null,
+      signsFrom: (network) => this.watched.get(network)?.signsFrom ?? null,
       isHeadRead: (network) => this.watched.get(network)?.isHeadRead ?? false,
       isHeadLeftOut: (network) => {
         const status = this.watched.get(network);
@@ -154,7 +155,14 @@ export class Engine {
         this.#treasuries.tell(network, { type: "poll" });
         this.#sweepers?.tell(network, { type: "poll" });
       },
-      onStatus: (network, status) => this.watched.set(network, status),
+      onStatus: (network, status) => {
+        const wasBehind = isBehindSigning(this.watched.get(network));
+        this.watched.set(network, status);
+        // what is queued waits for no poll of its own
+        if (wasBehind && !isBehindSigning(status)) {
+          this.#treasuries.tell(network, { type: "poll" });
+        }
+      },
       nodes: (network) => this.nodes(network),
       views: (network) => pace(network).views,
       again: (network) => this.#watchers.tell(network, { type: "tick" }),

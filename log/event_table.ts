@@ -241,6 +241,11 @@ export const EVENTS = {
     "{network}: block {height} cannot be read again ({reason}), after {tries} tries: what waits for it is neither paid nor given up",
   ],
   "treasury.turn_kept": ["warning", "cannot give up a turn, it runs out: {late}"],
+  "treasury.scan_awaited": [
+    "warning",
+    "{network}: nothing is signed before block {height} is read, the scan is at {read}",
+  ],
+  "treasury.scan_reached": ["info", "{network}: block {height} is read, what is queued is signed"],
   "treasury.lane_stopped": ["error", "{network}: nothing is signed with nonces now: {reason}"],
   "treasury.lane_closed": [
     "error",

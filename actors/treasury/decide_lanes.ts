@@ -18,6 +18,8 @@ export interface LanesView
   readonly mostUnseen: (payer: string) => number;
   /** See {@linkcode LaneView.usedBelow}, of the hot wallet. */
   readonly usedBelow?: number | undefined;
+  /** See {@linkcode LaneView.areBooksBehind}, of the hot wallet. */
+  readonly areBooksBehind?: boolean;
   /** See {@linkcode LaneView.believedBelow}, of the hot wallet. */
   readonly believedBelow: number;
 }
@@ -62,13 +64,14 @@ export function decideLanes(view: LanesView): LanesDecided {
 function turnOf(
   payer: string,
   nonces: readonly PromisedNonce[],
-  { memory, terms, mostUnseen, usedBelow, believedBelow, ...view }: LanesView,
+  { memory, terms, mostUnseen, usedBelow, areBooksBehind = false, believedBelow, ...view }:
+    LanesView,
 ): LaneTurn {
   return laneTurn({
     ...view,
     open: nonces.map((nonce) => memory.viewOf(nonce)),
     ask: terms.get(payer) ?? null,
     mostUnseen: mostUnseen(payer),
-    ...(payer === "hot" ? { usedBelow, believedBelow } : {}),
+    ...(payer === "hot" ? { usedBelow, areBooksBehind, believedBelow } : {}),
   });
 }

@@ -73,18 +73,24 @@ export class Housekeeping {
    * @param solid the solid cursor
    * @param withoutExpiryProof expired transactions that wait for a second node
    * @param lane where the chain counts nonces
+   * @param isHeld true where nothing is signed as the scan has yet to read blocks
    * @throws what a part failed with, after all parts had their turn
    */
   async poll(
     solid: Cursor | null,
     withoutExpiryProof: number,
     lane: LaneState | null = null,
+    isHeld = false,
   ): Promise<void> {
     const parts = new Parts(this.#chain.network);
     await parts.run("the signer", () => this.#readSigner());
     await parts.run("costs", () => this.#countCosts());
     await parts.run("tokens", () => this.#readTokens());
-    await parts.run("the hot wallet", () => this.#readWallet(solid, withoutExpiryProof, lane));
+    const isStopped = isHeld || (lane !== null && lane.stopped !== null);
+    await parts.run(
+      "the hot wallet",
+      () => this.#readWallet(solid, withoutExpiryProof, lane, isStopped),
+    );
     parts.end();
   }
 
@@ -92,6 +98,7 @@ export class Housekeeping {
     solid: Cursor | null,
     withoutExpiryProof: number,
     lane: LaneState | null,
+    isStopped: boolean,
   ): Promise<void> {
     const { sql, now, onStatus } = this.#deps;
     const { network } = this.#chain;
@@ -110,7 +117,7 @@ export class Housekeeping {
         withoutExpiryProof,
         lane,
         oldestQueuedAt,
-        queue: await this.#queueHealth(lane !== null && lane.stopped !== null),
+        queue: await this.#queueHealth(isStopped),
         tokens: this.#tokens.troubles.map(({ currency, text }) => `${currency}: ${text}`),
         lookedAt: now(),
       });

@@ -2,7 +2,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { LanePort } from "../../chains/lane.ts";
 import { readFirstNonce, storeFirstNonce } from "../../ledger/lanes/first_nonce.ts";
-import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
+import { type PromisedNonce, readNextNonce } from "../../ledger/lanes/open_nonces.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { logEvent } from "../../log/log_event.ts";
@@ -17,6 +17,9 @@ const QUESTION_MS = 3_000;
 
 /** The reason for which nothing is signed at first: it is over by itself. */
 export const NOT_BEGUN = "the scan has not begun";
+
+/** The reason for which no more nonces are promised where the chain is ahead of the books. */
+export const BOOKS_BEHIND = "the chain has used nonces that the books have not promised";
 
 /** A nonce of a payer that a node shows as used, and the solid block by which the scan must have met it. */
 interface Ahead {
@@ -116,6 +119,19 @@ export class LaneFaults {
       logEvent("treasury.nonce_unread", { network, count: 1, payer: "hot", error });
       return undefined;
     }
+  }
+
+  /**
+   * True where a node's newest block has used nonces of the hot wallet above all that these books have ever promised: they have
+   * lost some, as those of a machine that was set back have, or the key has another hand.
+   *
+   * @param promised open nonces of the hot wallet, the lowest first
+   */
+  async areBooksBehind(promised: readonly PromisedNonce[], usedBelow = 0): Promise<boolean> {
+    const last = promised.at(-1);
+    // what is above the open ones may have ended before them
+    if (last === undefined || usedBelow <= last.nonce + 1) return false;
+    return usedBelow > await readNextNonce(this.#sql, this.#chain.network, "hot");
   }
 
   /** Reasons for which lanes of deposit addresses are closed, by payer; no other lane waits for them. */

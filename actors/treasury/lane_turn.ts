@@ -57,6 +57,8 @@ export interface LaneView {
   readonly mostUnseen: number;
   /** Nonces below it are in a block by the word of a node, which room goes by and nothing else; absent: none was asked. */
   readonly usedBelow?: number | undefined;
+  /** True where that is above all that were ever promised: no more are until the scan has met what used them; default false. */
+  readonly areBooksBehind?: boolean;
   /** Nonces below it are believed to be in a block, and are not replaced; default 0. */
   readonly believedBelow?: number;
   /** False while the newest blocks are not read: what they may show is not replaced. */
@@ -113,7 +115,7 @@ export function laneTurn(view: LaneView): LaneTurn {
   const isNext = ({ isCancelAsked }: OpenNonce) => isCancelAsked || view.cancelsOnly !== true;
   const first = ask === null ? [] : unsignedSteps(view, unsigned.filter(isNext), ask, waits);
   const replacements = ask === null ? [] : replaceSteps(unseen.filter(isNext), ask, view, waits);
-  const room = roomBehind(view, unseen, unsigned);
+  const room = view.areBooksBehind === true ? 0 : roomBehind(view, unseen, unsigned);
   return { steps: [...first, ...replacements], room, waits };
 }
 

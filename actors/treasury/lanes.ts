@@ -10,14 +10,18 @@ import type { Chain } from "../../chains/chain.ts";
 import type { LaneAsk, LanePort } from "../../chains/lane.ts";
 import { readStoppedPart, type StoppedPart } from "../../ledger/failover/holds.ts";
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
-import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
+import {
+  type PromisedNonce,
+  readNextNonce,
+  readOpenNonces,
+} from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
 import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { decideLanes, type LanesView } from "./decide_lanes.ts";
 import { KeptPlace } from "./kept_place.ts";
-import { LaneFaults } from "./lane_faults.ts";
+import { BOOKS_BEHIND, LaneFaults } from "./lane_faults.ts";
 import { LaneMemory } from "./lane_memory.ts";
 import { lanesOf } from "./lane_requests.ts";
 import { apart, LaneSigning, type LaneSigningDeps, type Round } from "./lane_signing.ts";
@@ -152,13 +156,15 @@ export class Lanes {
       await this.#signing.thenSend(round, () => this.#closed, async () => {
         const { stopped, failure } = await this.#faults.find(solid, round.bound);
         if (failure !== null) round.failures.push(failure);
-        this.#note(promised, stopped);
-        // what stops signing altogether has reasons of its own in readiness
-        if (stopped === null) this.#stop = await this.#readStop();
         const word = await this.#atHead.look(round.promised, solid, round.bound);
         round.believedBelow = word.believedBelow;
+        const areBooksBehind = await this.#faults.areBooksBehind(round.promised, word.usedBelow);
+        this.#note(promised, stopped ?? (areBooksBehind ? BOOKS_BEHIND : null));
+        // what stops signing altogether has reasons of its own in readiness
+        if (stopped === null) this.#stop = await this.#readStop();
         const terms = await this.#readTerms("hot", round);
-        await this.#goOn(turn, lanesOf(promised), { terms, ...word }, "hot", round);
+        const said = { terms, areBooksBehind, ...word };
+        await this.#goOn(turn, lanesOf(promised), said, "hot", round);
       });
     });
     if (!isHeld) this.#note(promised, null);
@@ -232,7 +238,7 @@ export class Lanes {
   async #goOn(
     turn: SigningTurn,
     lanes: ReadonlyMap<string, readonly PromisedNonce[]>,
-    said: Pick<LanesView, "terms" | "usedBelow" | "believedBelow">,
+    said: Pick<LanesView, "terms" | "usedBelow" | "areBooksBehind" | "believedBelow">,
     whose: Whose,
     round: Round,
   ): Promise<void> {

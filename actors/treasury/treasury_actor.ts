@@ -17,7 +17,7 @@ import {
   type QueueOf,
   readInFlight,
 } from "../../ledger/treasury/signing.ts";
-import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { broadcastAll } from "./broadcast.ts";
@@ -30,6 +30,7 @@ import { Lanes } from "./lanes.ts";
 import type { TimeBound } from "./part_bound.ts";
 import { UnprovenHands } from "./prove_hands.ts";
 import { readAgain } from "./read_again.ts";
+import { ScanGate } from "./scan_gate.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import { TokenWatch } from "./token_watch.ts";
 import type { TreasuriesDeps, TreasuryDeps } from "./treasury_deps.ts";
@@ -89,6 +90,7 @@ interface TreasuryMemory {
   readonly tokens: TokenWatch;
   readonly low: LowFunds;
   readonly hold: HistoryHold;
+  readonly gate: ScanGate;
   readonly unproven: UnprovenHands;
   /** Null on chains that count no nonces. */
   readonly lanes: Lanes | null;
@@ -114,6 +116,7 @@ function newMemory(chain: Chain, deps: TreasuryDeps): TreasuryMemory {
       monotonic,
       tellingMs: policy?.(network).tellingMs,
     }),
+    gate: new ScanGate(network),
     unproven: new UnprovenHands(monotonic),
     lanes: newLanes(chain, deps),
     internalTime: new InternalTime(monotonic, deps.boundOf),
@@ -175,12 +178,13 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   async receive(_message: TreasuryMessage): Promise<void> {
     const { sql, wakeMerchants, scanStopped } = this.#deps;
     const { network } = this.#chain;
-    const { hold, unproven, lanes } = this.#memory;
+    const { hold, gate, unproven, lanes } = this.#memory;
     const parts = new Parts(network);
     const inFlight = await countInFlight(sql, network);
+    const scanned = await this.#lookAtScan();
     // what is promised goes before what is queued: nothing is in a block before what stands in front of it
-    await parts.run("lanes", () => this.#pollLanes());
-    await parts.run("payouts", () => this.#signAll(inFlight));
+    await parts.run("lanes", async () => await lanes?.poll(scanned));
+    if (!gate.isHeld) await parts.run("payouts", () => this.#signAll(inFlight));
     const solid = await readCursor(sql, network, "solid");
     await parts.run("lanes of addresses", async () => await lanes?.pollAddresses(solid));
     await parts.run("expired transactions", async () => {
@@ -207,6 +211,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
           solid,
           this.#expiryProofs.withoutExpiryProof,
           lanes?.state ?? null,
+          gate.isHeld,
         ),
     );
     parts.end();
@@ -274,10 +279,15 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     }
   }
 
-  async #pollLanes(): Promise<void> {
-    const { lanes } = this.#memory;
-    if (lanes === null) return;
-    await lanes.poll(await readCursor(this.#deps.sql, this.#chain.network, "solid"));
+  /** Finds out whether the scan holds signing. @returns the solid cursor */
+  async #lookAtScan(): Promise<Cursor | null> {
+    const { sql, signsFrom } = this.#deps;
+    const { network } = this.#chain;
+    // first, as the cursor may move meanwhile
+    const from = signsFrom?.(network) ?? null;
+    const cursor = await readCursor(sql, network, "solid");
+    if (signsFrom !== undefined) this.#memory.gate.look(from, cursor?.height ?? null);
+    return cursor;
   }
 
   /** Signs one batch, as large as there is room for. */

@@ -116,6 +116,11 @@ export interface TreasuryDeps extends TreasuryPace {
   readonly onSignerState: (network: Network, open: boolean) => void;
   /** Reason for which the scan of a network is halted; null, or no function: it is not. */
   readonly scanStopped?: (network: Network) => string | null;
+  /**
+   * Height that the solid cursor has to have reached before anything is signed for a network; null: not known yet, so that
+   * nothing is. No function: nothing is waited for.
+   */
+  readonly signsFrom?: (network: Network) => number | null;
   /** False while the newest blocks of a network are not read, by this service; no function: they are. */
   readonly isHeadRead?: (network: Network) => boolean;
   /** True while the newest blocks of a network are left out on purpose, by this service; no function: they are not. */

@@ -13,6 +13,11 @@ export interface WatcherStatus {
   /** Height of the newest solid block that was read, and its time, Unix milliseconds. */
   readonly readSolid: number;
   readonly readSolidTime: number;
+  /**
+   * Height that the solid cursor has to have reached before anything is signed: what nodes said at first was the newest one,
+   * and what this process has read, as a database that was set back lacks what left wallets since. Null: not known yet.
+   */
+  readonly signsFrom: number | null;
   /** Height of the newest block that was seen; it may still change. */
   readonly readHead: number;
   /** Last time that the chain's solid blocks were reached, milliseconds of the monotonic clock; 0: never. */
@@ -44,6 +49,14 @@ interface CatchUp {
 /** Blocks that a scan has yet to read; a node that fell behind makes it no less than none. */
 export function lagOf({ chainSolid, readSolid }: WatcherStatus): number {
   return Math.max(0, chainSolid - readSolid);
+}
+
+/** True where nothing is signed as the scan has yet to read blocks, or was not begun. */
+export function isBehindSigning(
+  status: Pick<WatcherStatus, "signsFrom" | "readSolid"> | undefined,
+): boolean {
+  const from = status?.signsFrom ?? null;
+  return status === undefined || from === null || status.readSolid < from;
 }
 
 /** True where newest blocks are left out on purpose, so that nothing of what they hold is marked. */
@@ -158,6 +171,8 @@ export class ScanMemory {
   /** Blocks that the head view has read, for the scan. */
   readonly kept: KeptBlocks;
   chainSolid = 0;
+  /** See {@linkcode WatcherStatus.signsFrom}. */
+  #signsFrom: number | null = null;
   /** Last time that a node said that the chain was so long. */
   #chainSolidAt = 0;
   readSolid = 0;
@@ -219,6 +234,7 @@ export class ScanMemory {
       chainSolid,
       readSolid,
       readSolidTime,
+      signsFrom: this.#signsFrom === null ? null : Math.max(this.#signsFrom, readSolid),
       readHead: Math.max(readSolid, this.head?.height ?? 0),
       reachedAt: this.reachedAt,
       headReachedAt: this.headReachedAt,
@@ -232,6 +248,15 @@ export class ScanMemory {
     };
   }
 
+  /** Takes in up to where solid blocks are read. A cursor that went back is of a database that was set back. */
+  recordRead(height: number, time: number): void {
+    if (this.#signsFrom !== null && height < this.readSolid) {
+      this.#signsFrom = Math.max(this.#signsFrom, this.readSolid);
+    }
+    this.readSolid = height;
+    this.readSolidTime = time;
+  }
+
   /** Takes in the newest solid height that a node says. One that fell behind does not make the chain shorter. */
   recordChainSolid(height: number): void {
     const now = this.monotonic();
@@ -239,5 +264,7 @@ export class ScanMemory {
     if (height < this.chainSolid && !isOld) return;
     this.chainSolid = Math.max(height, this.readSolid);
     this.#chainSolidAt = now;
+    // a node that has named a block which no chain has is not waited for for ever either
+    this.#signsFrom = Math.min(this.#signsFrom ?? Infinity, this.chainSolid);
   }
 }

@@ -216,6 +216,5 @@ function resume({ chain: { network }, memory }: Scan, { height }: Cursor): void 
 }
 
 function take({ memory }: Scan, { height, time }: Cursor): void {
-  memory.readSolid = height;
-  memory.readSolidTime = time;
+  memory.recordRead(height, time);
 }

@@ -288,6 +288,12 @@ export const METRICS = {
     "Solid blocks that nodes have told of and that are not read yet",
     NODES,
   ],
+  engine_chain_awaited_blocks: [
+    "gauge",
+    ["network"],
+    "Blocks that have to be read before anything is signed: since the start, or since the database was set back",
+    NODES,
+  ],
   engine_chain_solid_height: [
     "gauge",
     ["network"],

@@ -146,6 +146,13 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "Payments show when they are final, not at once",
     "a-network-is-not-read",
   ],
+  scan_awaited: [
+    "ticket",
+    "10m",
+    "Nothing is signed before the scan has read what a start found",
+    "Payouts wait: what left the wallets while the service was away, or since its database was set back, is read first",
+    "a-network-is-not-read",
+  ],
   chain_lag: [
     "page",
     "5m",

@@ -1,6 +1,11 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import { lagOf, STALE_HEAD_MS } from "../../actors/watcher/scan_memory.ts";
+import {
+  isBehindSigning,
+  lagOf,
+  STALE_HEAD_MS,
+  type WatcherStatus,
+} from "../../actors/watcher/scan_memory.ts";
 import { LONG_REST_MS } from "../../actors/watcher/call_rests.ts";
 import { misdirectedDust } from "../../actors/watcher/misdirected_transfers.ts";
 import { PROFILES } from "../../chains/profiles.ts";
@@ -37,6 +42,13 @@ export function chainReasons(
   if (isRead && lag > 0 && lagMs > LAG_MS) {
     reasons.push(`${network} is ${Math.round(lagMs / 1_000)} s behind, ${lag} blocks`);
   }
+  if (status.signsFrom !== null && isBehindSigning(status)) {
+    reasons.push(
+      `${network} signs nothing before block ${status.signsFrom} is read, ${
+        awaitedBlocks(status)
+      } are left`,
+    );
+  }
   if (monotonic - status.reachedAt > SILENT_MS + status.restMs) {
     reasons.push(`${network} cannot be reached`);
   }
@@ -60,6 +72,11 @@ export function chainReasons(
     reasons.push(`${network} is read slowly as today's calls of its nodes run out`);
   }
   return reasons;
+}
+
+/** Blocks that have to be read before anything is signed. */
+function awaitedBlocks({ signsFrom, readSolid }: WatcherStatus): number {
+  return Math.max(0, (signsFrom ?? 0) - readSolid);
 }
 
 /** A suspension from which on it is reported: shorter ones end before a person could look. */
@@ -112,6 +129,7 @@ export function registerChainMetrics(
   });
   registerFigures(registry, () => engine.watched, {
     engine_chain_lag_blocks: lagOf,
+    engine_chain_awaited_blocks: awaitedBlocks,
     engine_chain_solid_height: (one) => one.chainSolid,
     engine_chain_read_height: (one) => one.readSolid,
     engine_chain_head_height: (one) => one.readHead,

@@ -72,3 +72,14 @@ export async function readOpenNonces(
     ORDER BY n.payer, n.nonce`,
   );
 }
+
+/** The nonce above all that were ever promised to a payer; 0: none was. */
+export async function readNextNonce(
+  sql: Sql,
+  network: Network,
+  payer: string,
+): Promise<number> {
+  const [row] = await sql<{ next: string }[]>`
+    SELECT coalesce(max(nonce) + 1, 0) AS next FROM book.lane_nonce WHERE network = ${network} AND payer = ${payer}`;
+  return Number(row?.next ?? 0);
+}

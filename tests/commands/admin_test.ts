@@ -272,6 +272,7 @@ test("a network whose nodes are silent is not shown as read to its end, and they
     chainSolid: 1_202,
     readSolid: 1_202,
     readSolidTime: Date.now(),
+    signsFrom: 1_202,
     readHead: 1_219,
     reachedAt: performance.now() - silentMs,
     headReachedAt: null,

@@ -1,0 +1,56 @@
+import { assertEquals } from "@std/assert";
+import { isBehindSigning, ScanMemory } from "../../actors/watcher/scan_memory.ts";
+import { paperChain } from "../support/paper_chain.ts";
+
+/** A scan's memory with a clock that is set. */
+function openMemory() {
+  const clock = { now: 1_000 };
+  const memory = new ScanMemory(paperChain("TRX"), () => clock.now);
+  const state = () => [memory.status.signsFrom, isBehindSigning(memory.status)];
+  return { clock, memory, state };
+}
+
+Deno.test("nothing is signed before nodes have said how long the chain is, and before a start's scan has read so far, once", () => {
+  const { memory, state } = openMemory();
+  assertEquals(isBehindSigning(undefined), true);
+  assertEquals(state(), [null, true]);
+  memory.recordChainSolid(100);
+  memory.recordRead(40, 1);
+  assertEquals(state(), [100, true]);
+  memory.recordChainSolid(130);
+  memory.recordRead(99, 1);
+  assertEquals(state(), [100, true], "what the chain grows by meanwhile is not waited for");
+  memory.recordRead(100, 1);
+  assertEquals(state(), [100, false]);
+  memory.recordChainSolid(900);
+  assertEquals(state(), [100, false], "a scan that falls behind later stops nothing");
+});
+
+Deno.test("where the cursor goes back, nothing is signed before the scan has read what it had read", () => {
+  const { memory, state } = openMemory();
+  memory.recordChainSolid(100);
+  memory.recordRead(100, 1);
+  memory.recordChainSolid(150);
+  memory.recordRead(150, 1);
+  memory.recordRead(60, 1);
+  memory.recordChainSolid(151);
+  assertEquals(state(), [150, true]);
+  memory.recordRead(120, 1);
+  assertEquals(state(), [150, true]);
+  memory.recordRead(150, 1);
+  assertEquals(state(), [150, false]);
+});
+
+Deno.test("a block that a node has named once and no chain has holds signing for ten minutes and no longer", () => {
+  const { clock, memory, state } = openMemory();
+  memory.recordChainSolid(1_000_000);
+  memory.recordRead(120, 1);
+  clock.now += 9 * 60_000;
+  memory.recordChainSolid(120);
+  assertEquals(state(), [1_000_000, true]);
+  clock.now += 2 * 60_000;
+  memory.recordChainSolid(121);
+  assertEquals(state(), [121, true]);
+  memory.recordRead(121, 1);
+  assertEquals(state(), [121, false]);
+});
