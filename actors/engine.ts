@@ -163,6 +163,7 @@ export class Engine {
           this.#treasuries.tell(network, { type: "poll" });
         }
       },
+      proofAbove: (network) => deps.treasuryPolicy?.(network).second?.above ?? null,
       nodes: (network) => this.nodes(network),
       views: (network) => pace(network).views,
       again: (network) => this.#watchers.tell(network, { type: "tick" }),

@@ -203,6 +203,10 @@ export const EVENTS = {
     "fatal",
     "{network}: {transfer} had ended without being paid and is in a block: {txid}",
   ],
+  "transfer.end_unproven": [
+    "warning",
+    "{network}: {transfer} has failed or was cancelled by one node's word, and a second node is asked before it counts",
+  ],
   "transfer.end_held": [
     "error",
     "{network}: {transfer} is final, and another transaction holds its row: its block is read again",

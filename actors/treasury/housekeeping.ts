@@ -71,7 +71,7 @@ export class Housekeeping {
    * One poll. What a node does not answer is left for the next one: transfers go on.
    *
    * @param solid the solid cursor
-   * @param withoutExpiryProof expired transactions that wait for a second node
+   * @param withoutExpiryProof transactions that expired or failed and wait for a second node
    * @param lane where the chain counts nonces
    * @param isHeld true where nothing is signed as the scan has yet to read blocks
    * @throws what a part failed with, after all parts had their turn

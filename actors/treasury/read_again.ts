@@ -14,9 +14,19 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { closeKnownSpends, readSpendsOfAttempts } from "../../ledger/failover/unknown_spends.ts";
-import { readRereads, storeReread } from "../../ledger/treasury/expired_attempts.ts";
+import {
+  readRereads,
+  recordExpiryDoubts,
+  storeReread,
+} from "../../ledger/treasury/expired_attempts.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { closeLateOutcomes, takeLateOutcomes } from "../../ledger/watcher/late_outcomes.ts";
+import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
+import {
+  closeLateOutcomes,
+  readLargeEnds,
+  takeLateOutcomes,
+} from "../../ledger/watcher/late_outcomes.ts";
 import {
   dropClosedAgain,
   dropUnreadable,
@@ -24,6 +34,8 @@ import {
   storeUnreadable,
 } from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
+import { askAboutEnds, type EndOpinion } from "./end_opinion.ts";
+import type { SecondOpinionPolicy } from "./second_opinion.ts";
 import { ALARM_TRIES, pauseAfter } from "../watcher/unreadable_blocks.ts";
 
 /** Blocks of one turn; the next turn continues. */
@@ -45,6 +57,10 @@ export interface ReadAgainDeps {
   readonly chain: Chain;
   /** Reason for which the scan does not go on; null while it does. */
   readonly stopped: string | null;
+  /** Second nodes, which have to agree that a large transfer has moved nothing; null, or absent: one node's word is enough. */
+  readonly second?: SecondOpinionPolicy | null;
+  /** Unix milliseconds; default `Date.now`. */
+  readonly now?: () => number;
   readonly wake: (merchantId: string) => void;
 }
 
@@ -94,13 +110,58 @@ async function readSpends(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promi
 /** Ends attempts by the blocks that the scan has passed while their rows were held. */
 async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise<void> {
   const { sql, chain: { network } } = deps;
-  for (const height of await takeLateOutcomes(sql, network, LATE)) {
+  const heights = await takeLateOutcomes(sql, network, LATE);
+  const opinions = await askSecondNodes(deps, turn, heights);
+  const testimonies = new Map(
+    [...opinions].flatMap(([txid, one]) => one.kind === "agreed" ? [[txid, one.testimony]] : []),
+  );
+  for (const height of heights) {
     if (turn.failures >= FAILURES_OF_SPENDS || turn.signal.aborted) break;
     // the cursor of the node that listed it may not have moved yet
-    if (height <= solid.height) await read(deps, turn, height, height);
+    if (height <= solid.height) await read(deps, turn, height, height, testimonies);
   }
+  if (opinions.size > 0) await tellDoubts(deps, opinions);
   for (const outgoingId of await closeLateOutcomes(sql, network)) {
     logEvent("treasury.end_written", { network, outgoingId });
+  }
+}
+
+/** Opinions of second nodes on the large ends in blocks, by transaction. */
+async function askSecondNodes(
+  { sql, chain: { network }, second = null, now = Date.now }: ReadAgainDeps,
+  { signal }: Turn,
+  heights: readonly number[],
+): Promise<ReadonlyMap<string, EndOpinion>> {
+  if (second === null || heights.length === 0) return new Map();
+  const ends = await readLargeEnds(sql, network, second.above);
+  const due = ends.filter(({ height }) => heights.includes(height));
+  return await askAboutEnds(second.nodes, due, signal, now);
+}
+
+/** Tells what ends wait for that were not written by what was read just now. */
+async function tellDoubts(
+  { sql, chain: { network }, second = null }: ReadAgainDeps,
+  opinions: ReadonlyMap<string, EndOpinion>,
+): Promise<void> {
+  const reasons = new Map<string, string>();
+  const alarming = new Set<string>();
+  for (
+    const { outgoingId, txid, height } of await readLargeEnds(sql, network, second?.above ?? ZERO)
+  ) {
+    const opinion = opinions.get(txid);
+    if (opinion === undefined) continue;
+    const doubt = opinion.kind === "waits"
+      ? opinion.reason
+      : `${opinion.testimony.node} has another block ${height} than our scan`;
+    reasons.set(outgoingId, `in block ${height}, and not ended yet: ${doubt}`);
+    if (opinion.kind === "agreed" || opinion.alarming) alarming.add(outgoingId);
+  }
+  for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
+    logEvent(alarming.has(outgoingId) ? "transfer.disputed" : "transfer.unproven", {
+      network,
+      outgoingId,
+      reason: reasons.get(outgoingId),
+    });
   }
 }
 
@@ -129,10 +190,12 @@ async function read(
   turn: Turn,
   from: number,
   to: number,
+  testimonies: EndProofs["testimonies"] = new Map(),
 ): Promise<number> {
-  const { sql, chain, stopped, wake } = deps;
+  const { sql, chain, stopped, second = null, wake } = deps;
   const { network } = chain;
-  const scan = { sql, chain, network, stopped, wake };
+  const proofs = second === null ? null : { above: second.above, testimonies };
+  const scan = { sql, chain, network, stopped, proofs, wake };
   const outcome = await rescanUpToFailure(scan, from, to, turn.signal);
   const { through } = outcome;
   if (turn.tries.size > 0 && through >= from) {

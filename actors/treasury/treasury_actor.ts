@@ -18,6 +18,7 @@ import {
   readInFlight,
 } from "../../ledger/treasury/signing.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import { readLargeEnds } from "../../ledger/watcher/late_outcomes.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { broadcastAll } from "./broadcast.ts";
@@ -187,11 +188,15 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     if (!gate.isHeld) await parts.run("payouts", () => this.#signAll(inFlight));
     const solid = await readCursor(sql, network, "solid");
     await parts.run("lanes of addresses", async () => await lanes?.pollAddresses(solid));
+    let unprovenEnds = 0;
     await parts.run("expired transactions", async () => {
       if (solid === null) return;
       const stopped = scanStopped?.(network) ?? null;
       const wake = (merchantId: string) => wakeMerchants(new Set([merchantId]));
-      await readAgain({ sql, chain: this.#chain, stopped, wake }, solid);
+      const second = this.#deps.policy?.(network).second ?? null;
+      const { now } = this.#deps;
+      await readAgain({ sql, chain: this.#chain, stopped, second, now, wake }, solid);
+      if (second !== null) unprovenEnds = (await readLargeEnds(sql, network, second.above)).length;
       const givenUp = await this.#expiryProofs.poll(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
     });
@@ -209,7 +214,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       () =>
         this.#housekeeping.poll(
           solid,
-          this.#expiryProofs.withoutExpiryProof,
+          this.#expiryProofs.withoutExpiryProof + unprovenEnds,
           lanes?.state ?? null,
           gate.isHeld,
         ),

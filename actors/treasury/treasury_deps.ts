@@ -64,7 +64,7 @@ export interface TreasuryStatus {
   readonly feesToday: Amount;
   /** See {@linkcode TreasuryPolicy.feesPerDay}. */
   readonly feesPerDay: Amount | null;
-  /** Expired transactions that a second node has not agreed on. */
+  /** Transactions that have expired or failed and that a second node has not agreed on. */
   readonly withoutExpiryProof: number;
   /** Nonces under way; null on chains that count none. */
   readonly lane: LaneState | null;

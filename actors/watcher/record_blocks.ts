@@ -29,6 +29,7 @@ import {
   type OwnTransaction,
   recordOutcomes,
 } from "../../ledger/watcher/record_outcomes.ts";
+import { type EndProofs, unprovenEnds } from "../../ledger/watcher/end_proofs.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
 import { quarantineMisdirected } from "./misdirected_transfers.ts";
@@ -45,6 +46,7 @@ export type WatchedChain = Pick<
  * transactions are seen, and from solid blocks their outcomes and what left own wallets without one. One query each for all
  * blocks, whatever the number of addresses. Doing it again changes nothing.
  *
+ * @param proofs what ends of large transfers need; null: a node's word is enough
  * @returns the merchants that have something to hear
  */
 export async function recordBlocks(
@@ -52,6 +54,7 @@ export async function recordBlocks(
   chain: WatchedChain,
   blocks: readonly Block[],
   view: Finality,
+  proofs: EndProofs | null = null,
 ): Promise<ReadonlySet<string>> {
   const { network } = chain;
   const [findings, own, spends] = await Promise.all([
@@ -69,9 +72,12 @@ export async function recordBlocks(
   if (view === "solid") await quarantineMisdirected(sql, chain, blocks);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   if (view === "head") await markSeen(sql, network, blocks);
-  const outcomes = undecidedOutcomes(chain, own, blocks);
-  const told = await recordOutcomes(sql, network, outcomes);
-  if (isTracing()) traceOutcomes(network, outcomes);
+  const outcomes = undecidedOutcomes(chain, own, blocks, proofs);
+  const unproven = unprovenEnds(outcomes, own, proofs);
+  const written = outcomes.filter((outcome) => !unproven.has(outcome));
+  for (const outcome of written) logOutcome(network, outcome);
+  const told = await recordOutcomes(sql, network, outcomes, unproven);
+  if (isTracing()) traceOutcomes(network, written);
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
   // no merchant hears of these: they wait for an operator
   if (owners.delete(LOST_ACCOUNT)) {
@@ -130,6 +136,7 @@ function undecidedOutcomes(
   chain: WatchedChain,
   own: readonly OwnTransaction[],
   blocks: readonly Block[],
+  proofs: EndProofs | null,
 ): readonly OutcomeFinding[] {
   if (own.length === 0) return [];
   const shown = new Map<string, Shown>();
@@ -151,22 +158,27 @@ function undecidedOutcomes(
     if (found === undefined) {
       throw new Error(`Cannot find an own transaction in the blocks it was met in: ${txid}`);
     }
-    return outcomesOf(chain, intents, found).filter((outcome) => isUndecided(chain, outcome));
+    const second = proofs?.testimonies.get(txid);
+    return outcomesOf(chain, intents, found).filter((outcome) => isUndecided(chain, outcome))
+      .map((outcome) => second === undefined ? outcome : { ...outcome, second });
   });
 }
 
 /** True where an outcome is new; one that has paid and had ended without that is an alarm. */
 function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolean {
-  const { own: { outgoingId, txid, outcome }, result, reason, height } = finding;
-  if (outcome !== null) {
-    const moved = result === "paid" || result === "unexpected";
-    // by its proof no block has it at all
-    const isBelied = outcome === "expired" || outcome === "superseded" || moved;
-    if (hasMovedNothing(outcome) && isBelied) {
-      logEvent("transfer.revived", { network, outgoingId, txid });
-    }
-    return false;
+  const { own: { outgoingId, txid, outcome }, result } = finding;
+  if (outcome === null) return true;
+  const moved = result === "paid" || result === "unexpected";
+  // by its proof no block has it at all
+  const isBelied = outcome === "expired" || outcome === "superseded" || moved;
+  if (hasMovedNothing(outcome) && isBelied) {
+    logEvent("transfer.revived", { network, outgoingId, txid });
   }
+  return false;
+}
+
+function logOutcome(network: Network, finding: OutcomeFinding): void {
+  const { own: { outgoingId, txid }, result, reason, height } = finding;
   const told = { network, outgoingId, height, txid };
   switch (result) {
     case "paid":
@@ -184,7 +196,6 @@ function isUndecided({ network }: WatchedChain, finding: OutcomeFinding): boolea
     default:
       result satisfies never;
   }
-  return true;
 }
 
 /** A transfer out of a wallet of the service, by any signer. */

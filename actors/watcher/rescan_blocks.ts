@@ -2,6 +2,7 @@ import { logEvent } from "../../log/log_event.ts";
 import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, markReadWithContracts, markScanned } from "../../ledger/watcher/cursor.ts";
+import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { continues, heightsOf } from "./covered_heights.ts";
 import { recordBlocks } from "./record_blocks.ts";
@@ -15,6 +16,8 @@ export interface RescanDeps extends
     Pick<Chain, "blocks" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress">
   > {
   readonly network: Network;
+  /** Proofs that ends of large transfers need; null, or absent: a node's word is enough. */
+  readonly proofs?: EndProofs | null;
   /** Called with merchants whose inboxes have rows. */
   readonly wake: (merchantId: string) => void;
 }
@@ -149,9 +152,9 @@ class Rescan {
 
   /** @returns `false`: the database has another history than before */
   async #write(blocks: readonly Block[]): Promise<boolean> {
-    const { sql, chain, network, wake } = this.deps;
+    const { sql, chain, network, proofs = null, wake } = this.deps;
     const { history } = this.newest;
-    const merchants = await recordBlocks(sql, { ...chain, network }, blocks, "solid");
+    const merchants = await recordBlocks(sql, { ...chain, network }, blocks, "solid", proofs);
     const { covered, ...range } = heightsOf(blocks);
     if (!await markScanned(sql, network, range, covered, history)) return false;
     await markReadWithContracts(sql, network, range, history);

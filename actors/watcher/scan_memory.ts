@@ -1,6 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
+import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { CallRests, LONG_REST_MS } from "./call_rests.ts";
 import { KeptBlocks } from "./kept_blocks.ts";
@@ -74,6 +75,8 @@ export interface Watched {
   readonly sql: Sql;
   readonly chain: Chain;
   readonly memory: ScanMemory;
+  /** Proofs that ends of large transfers need; null, or absent: a node's word is enough. */
+  readonly proofs?: EndProofs | null;
   /** Called with merchants whose inboxes have rows. */
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
 }

@@ -161,9 +161,9 @@ async function record(
   cursor: Cursor,
   blocks: readonly Block[],
 ): Promise<Cursor | null> {
-  const { sql, chain, memory, wakeMerchants, onSolid } = scan;
+  const { sql, chain, memory, proofs = null, wakeMerchants, onSolid } = scan;
   const { network } = chain;
-  const merchants = await recordBlocks(sql, chain, blocks, "solid");
+  const merchants = await recordBlocks(sql, chain, blocks, "solid", proofs);
   crashPoint("watcher.after-inbox");
   const { height, hash, time, tick } = blocks[blocks.length - 1] as Block;
   const { time: previousTime, tick: previousTick } = blocks.at(-2) ?? cursor;

@@ -10,6 +10,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Chain, Finality } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { storeContracts } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
@@ -41,6 +42,8 @@ export interface WatcherDeps extends Pick<Watched, "sql" | "wakeMerchants"> {
   readonly chains: ReadonlyMap<Network, Chain>;
   /** Pace of the views of a network; without one each is looked at by every message. */
   readonly views?: (network: Network) => ViewPace | undefined;
+  /** The amount above which a second node has to show that a transfer failed; null, or no function: one node's word is enough. */
+  readonly proofAbove?: (network: Network) => Amount | null;
   /** State of the nodes of a network; empty where it is not counted. */
   readonly nodes: (network: Network) => readonly NodeState[];
   /** Unix milliseconds, for the hour of the day alone. */
@@ -72,7 +75,9 @@ export function watcherActors(deps: WatcherDeps): WatcherKinds {
     if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
     const memory = memories.get(chain.network) ?? new ScanMemory(chain, monotonic);
     memories.set(chain.network, memory);
-    return { sql, chain, memory, wakeMerchants };
+    const above = deps.proofAbove?.(chain.network) ?? null;
+    const proofs = above === null ? null : { above, testimonies: new Map() };
+    return { sql, chain, memory, proofs, wakeMerchants };
   };
   const kind = (
     name: string,

@@ -85,7 +85,7 @@ export const METRICS = {
   engine_payouts_without_expiry_proof: [
     "gauge",
     ["network"],
-    "Expired payouts that a second node has not agreed on",
+    "Expired and failed payouts that a second node has not agreed on",
     "Look at the second nodes (`<NETWORK>_PROOF_NODE_URLS`)",
   ],
   engine_treasury_lane_open: [

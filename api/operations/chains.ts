@@ -241,12 +241,15 @@ export const rescanChain = adminRoute({
     // what is done changes nothing that is known, so the intention is all there is to keep
     const audit = hubAudit(request, "chain.rescan", network, context, null, { from, to });
     await writeAudit(sql, audit);
+    // what a large transfer needs it gets when its block is read again by the treasury
+    const above = context.treasury(network).policy?.second?.above;
     const outcome = await rescanBlocks(
       {
         sql,
         chain,
         network,
         stopped: whyStopped(context, network),
+        proofs: above === undefined ? null : { above, testimonies: new Map() },
         wake: (merchantId) => merchants.wake(merchantId),
       },
       from,

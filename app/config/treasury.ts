@@ -51,7 +51,7 @@ const coinAmount = z.string().regex(/^\d{1,15}(\.\d{1,18})?$/, "is not an amount
 /** The variables; each name follows the network's symbol and an underscore. */
 export const TREASURY = {
   PROOF_NODE_URLS: listOf(nodeUrl).default([]).describe(
-    "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and a large deposit is credited only when they have it",
+    "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and as failed only when it failed for one of them too, and a large deposit is credited only when they have it",
   ),
   PROOF_ABOVE: amount.optional().describe(
     "above this amount they are asked; without it for every payout, once there are any",

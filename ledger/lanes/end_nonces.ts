@@ -11,6 +11,7 @@ import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { endInternalTransfers, type InternalEnd } from "../sweeps/steps.ts";
 import { bigint, orNull, type RowOf, text } from "../table.ts";
+import type { EndTestimony } from "../watcher/late_outcomes.ts";
 import { NONCE_TAKEN } from "./cancel.ts";
 
 /** End of a transfer by the transaction that used its nonce. */
@@ -21,6 +22,8 @@ export interface IntentEnd {
   readonly reason: string | null;
   /** Its share of the transaction's cost, in the chain's own coin. */
   readonly fee: Amount;
+  /** The second node's word that it needed; absent: it needed none. */
+  readonly second?: EndTestimony;
 }
 
 const usedShape = shape({
@@ -116,14 +119,18 @@ async function endAttempts(
 ): Promise<void> {
   const own = ends.flatMap(({ intents, ...end }) => intents.map((intent) => ({ ...end, intent })));
   await tx`
-    UPDATE book.attempt a SET outcome = f.result, reason = f.reason, height = f.height, fee = f.fee
+    UPDATE book.attempt a SET outcome = f.result, reason = f.reason, height = f.height, fee = f.fee,
+      evidence = CASE WHEN f.second IS NULL THEN a.evidence ELSE jsonb_build_object('second', f.second::jsonb) END
     FROM unnest(${own.map(({ intent }) => intent.outgoingId)}::text[],
       ${own.map(({ usedBy }) => usedBy)}::text[],
       ${own.map(({ intent }) => intent.result)}::text[],
       ${own.map(({ intent }) => intent.reason)}::text[],
       ${own.map(({ height }) => height)}::bigint[],
-      ${own.map(({ intent }) => formatAmount(intent.fee))}::numeric[])
-      AS f(outgoing_id, txid, result, reason, height, fee)
+      ${own.map(({ intent }) => formatAmount(intent.fee))}::numeric[],
+      ${
+    own.map(({ intent: { second } }) => second === undefined ? null : JSON.stringify(second))
+  }::text[])
+      AS f(outgoing_id, txid, result, reason, height, fee, second)
     WHERE a.network = ${network} AND a.outgoing_id = f.outgoing_id AND a.txid = f.txid AND a.outcome IS NULL`;
   await tx`
     UPDATE book.attempt a SET outcome = 'superseded', height = f.height,

@@ -1,11 +1,12 @@
 /**
  * Ends of own transactions that the scan has met in a solid block and could not write, as another
- * transaction held their rows: their blocks are read again.
+ * transaction held their rows, or as a second node has to show them too: their blocks are read again.
  *
  * @module
  */
 
 import type { Sql } from "postgres";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { bigint, integer, type RowOf, text } from "../table.ts";
@@ -19,6 +20,17 @@ const lateShape = shape({
 });
 /** The attempt that ended, and the solid block that shows it. */
 export type LateOutcome = RowOf<typeof lateShape>;
+
+/** A second node's word that a transaction has moved nothing, in a solid block of its own. */
+export interface EndTestimony {
+  /** Its host. */
+  readonly node: string;
+  readonly height: number;
+  /** The block's hash. */
+  readonly hash: string;
+  /** Time of the question, Unix milliseconds. */
+  readonly askedAt: number;
+}
 
 /** Time for which a block is left alone whose reading again was in vain, seconds. */
 const PAUSE_S = 10;
@@ -106,4 +118,39 @@ export async function hasLateOutcome(
         AND a.merchant_id = l.merchant_id AND a.outcome IS NULL
       WHERE l.network = ${network} AND l.height <= ${height}) AS late`;
   return row?.late === true;
+}
+
+const largeShape = shape({
+  outgoingId: text(),
+  txid: text(),
+  /** `cancel`: it was to move nothing, whatever became of it. */
+  purpose: text<"pay" | "cancel">(),
+  height: bigint(),
+});
+/** A transaction of which the end is listed, and that moves more than one node's word is enough for. */
+export type LargeEnd = RowOf<typeof largeShape>;
+
+/**
+ * Transactions that move more than an amount and whose end is listed, each once, lowest block first. What moves the chain's
+ * own coin is not among them.
+ *
+ * @param above in any token
+ */
+export async function readLargeEnds(
+  sql: Sql,
+  network: Network,
+  above: Amount,
+): Promise<readonly LargeEnd[]> {
+  return largeShape.all(
+    await sql`
+    SELECT l.outgoing_id, a.txid, a.purpose, l.height
+    FROM book.late_outcome l
+    JOIN book.attempt a ON a.outgoing_id = l.outgoing_id AND a.number = l.number AND a.merchant_id = l.merchant_id
+      AND a.outcome IS NULL AND a.place = 0
+    JOIN book.outgoing o ON o.id = l.outgoing_id AND o.merchant_id = l.merchant_id
+    WHERE l.network = ${network} AND o.currency <> 'native'
+      AND CASE WHEN a.intents = 1 THEN o.amount ELSE book.sum_of_transaction(a.txid, a.network) END
+        > ${formatAmount(above)}::text::numeric
+    ORDER BY l.height, l.outgoing_id`,
+  );
 }

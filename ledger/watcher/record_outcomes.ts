@@ -15,7 +15,7 @@ import { shape } from "../shape.ts";
 import { endNonces, type NonceEnd } from "../lanes/end_nonces.ts";
 import { endInternalTransfers } from "../sweeps/steps.ts";
 import { amount, bigint, integer, orNull, type RowOf, text } from "../table.ts";
-import { listLateOutcomes } from "./late_outcomes.ts";
+import { type EndTestimony, listLateOutcomes } from "./late_outcomes.ts";
 
 /** Time for which ends are tried apart whose rows other transactions hold, milliseconds. */
 const APART_MS = 3_000;
@@ -85,6 +85,8 @@ export interface OutcomeFinding {
   readonly result: "paid" | "failed" | "unexpected" | "cancelled";
   readonly reason: string | null;
   readonly height: number;
+  /** The second node's word that it needed; absent: it needed none. */
+  readonly second?: EndTestimony;
   /** Hash of the block: the proof that ends what else was signed with its nonce, where it has one. */
   readonly hash?: string;
   /** The transfer's share of the transaction's cost, in the chain's own coin. */
@@ -100,18 +102,21 @@ export interface OutcomeFinding {
  * again. Its line is quarantined until an administrator has decided whether it counts as paid.
  *
  * Rows that another transaction holds are not waited for: what they keep from being written is
- * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`). So is a nonce
+ * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`). So is what a second node has to prove, and a nonce
  * whose end the schema refuses: it takes no other along, and deposits go on.
  *
+ * @param unproven those of them that are listed as well, and not written, see `unprovenEnds`
  * @returns the merchants with a new inbox row
  */
 export async function recordOutcomes(
   sql: Sql,
   network: Network,
   findings: readonly OutcomeFinding[],
+  unproven: ReadonlySet<OutcomeFinding> = new Set(),
 ): Promise<ReadonlySet<string>> {
   const heard = new Set<string>();
   const left = new Set(findings);
+  const proven = findings.filter((finding) => !unproven.has(finding));
   const record = async (part: readonly OutcomeFinding[]) => {
     const { moved, notified } = await recordTogether(sql, network, part);
     for (const finding of moved) left.delete(finding);
@@ -119,8 +124,8 @@ export async function recordOutcomes(
   };
   // merchants first: what follows from the ends of sweeps needs rows of several tables
   const isPayout = ({ own }: OutcomeFinding) => own.paymentId !== null;
-  const numbered = findings.filter(({ own }) => own.nonce !== null);
-  const others = findings.filter(({ own }) => own.nonce === null);
+  const numbered = proven.filter(({ own }) => own.nonce !== null);
+  const others = proven.filter(({ own }) => own.nonce === null);
   await writeApart(others.filter(isPayout), APART_MS, record);
   await writeApart(others.filter((finding) => !isPayout(finding)), APART_MS, record);
   // transfers that share a nonce end together, payouts or not
@@ -131,8 +136,10 @@ export async function recordOutcomes(
     for (const merchantId of notified) heard.add(merchantId);
   }, (error) => isRowLocked(error) || classifyDatabaseError(error) === "constraint");
   const late = [...left].map(({ own, height }) => ({ ...own, height }));
+  const waiting = new Set([...unproven].map(({ own }) => own.outgoingId));
   for (const outgoingId of await listLateOutcomes(sql, network, late)) {
-    logEvent("transfer.end_held", { network, outgoingId });
+    const event = waiting.has(outgoingId) ? "transfer.end_unproven" : "transfer.end_held";
+    logEvent(event, { network, outgoingId });
   }
   return heard;
 }
@@ -234,15 +241,17 @@ async function endAttempts(
   findings: readonly OutcomeFinding[],
 ): Promise<void> {
   await tx`
-    UPDATE book.attempt a SET outcome = f.result, reason = f.reason, height = f.height, fee = f.fee
+    UPDATE book.attempt a SET outcome = f.result, reason = f.reason, height = f.height, fee = f.fee,
+      evidence = CASE WHEN f.second IS NULL THEN a.evidence ELSE jsonb_build_object('second', f.second::jsonb) END
     FROM unnest(${findings.map(({ own }) => own.outgoingId)}::text[],
       ${findings.map(({ own }) => own.number)}::int[],
       ${findings.map(({ own }) => own.merchantId)}::text[],
       ${findings.map(({ result }) => result)}::text[],
       ${findings.map(({ reason }) => reason)}::text[],
       ${findings.map(({ height }) => height)}::bigint[],
-      ${findings.map(({ fee }) => formatAmount(fee))}::numeric[])
-      AS f(outgoing_id, number, merchant_id, result, reason, height, fee)
+      ${findings.map(({ fee }) => formatAmount(fee))}::numeric[],
+      ${findings.map(({ second }) => second === undefined ? null : JSON.stringify(second))}::text[])
+      AS f(outgoing_id, number, merchant_id, result, reason, height, fee, second)
     WHERE a.outgoing_id = f.outgoing_id AND a.number = f.number AND a.merchant_id = f.merchant_id
       AND a.outcome IS NULL`;
 }

@@ -1,0 +1,98 @@
+/**
+ * Asks second, independent nodes whether a large transfer's transaction has moved nothing for them too, before that end counts:
+ * it gives money back, or has it paid by another transaction. Their word stands beside the own scan's, and takes its place never.
+ *
+ * @module
+ */
+
+import type { EndTestimony, LargeEnd } from "../../ledger/watcher/late_outcomes.ts";
+import { answerOf, type SecondNode, solidBlockOf } from "../watcher/second_node.ts";
+
+/** The second nodes' word on one end. */
+export type EndOpinion =
+  | { readonly kind: "agreed"; readonly testimony: EndTestimony }
+  | {
+    readonly kind: "waits";
+    readonly reason: string;
+    /** They contradict what the own scan may have read: an operator has to look. */
+    readonly alarming: boolean;
+  };
+
+/**
+ * Asks about ends, one after the other. A node that does not answer is asked about the others at the next look.
+ *
+ * @param signal ends the questions; what was not asked by then has no opinion
+ * @param now Unix milliseconds
+ * @returns opinions by transaction id
+ */
+export async function askAboutEnds(
+  nodes: readonly SecondNode[],
+  ends: readonly LargeEnd[],
+  signal: AbortSignal,
+  now: () => number,
+): Promise<ReadonlyMap<string, EndOpinion>> {
+  const opinions = new Map<string, EndOpinion>();
+  const silent = new Set<SecondNode>();
+  for (const end of ends) {
+    if (signal.aborted) break;
+    opinions.set(end.txid, await opinionOn(end, nodes, silent, now));
+  }
+  return opinions;
+}
+
+async function opinionOn(
+  end: LargeEnd,
+  nodes: readonly SecondNode[],
+  silent: Set<SecondNode>,
+  now: () => number,
+): Promise<EndOpinion> {
+  let testimony: EndTestimony | null = null;
+  let doubt = "no second node is configured";
+  for (const node of nodes) {
+    const word = silent.has(node) ? null : await wordOf(node, end);
+    if (word === null) {
+      silent.add(node);
+      doubt = `${node.name} does not answer`;
+    } else if (word.kind === "behind") {
+      doubt = `${node.name} is behind`;
+    } else if (word.kind === "otherwise") {
+      return { kind: "waits", reason: `${node.name} ${word.what}`, alarming: true };
+    } else {
+      const { hash } = word;
+      testimony ??= { node: node.name, height: end.height, hash, askedAt: now() };
+    }
+  }
+  return testimony === null
+    ? { kind: "waits", reason: doubt, alarming: false }
+    : { kind: "agreed", testimony };
+}
+
+/** One node's word on an end. */
+type Word =
+  | { readonly kind: "agrees"; readonly hash: string }
+  | { readonly kind: "behind" }
+  | { readonly kind: "otherwise"; readonly what: string };
+
+/** @returns null where the node does not answer */
+async function wordOf(
+  { chain }: SecondNode,
+  { txid, purpose, height }: LargeEnd,
+): Promise<Word | null> {
+  const own = await solidBlockOf(chain, height);
+  if (own === null) return null;
+  if (own.kind !== "block") return { kind: "behind" };
+  const { hash } = own.block;
+  const found = await answerOf((signal) => chain.transaction(txid, "solid", signal));
+  if (found === null) return null;
+  if (found.kind === "incomplete") return { kind: "behind" };
+  if (found.kind === "missing") return { kind: "otherwise", what: "does not have the transaction" };
+  const { transaction } = found;
+  if (transaction.height !== height) {
+    return { kind: "otherwise", what: `has the transaction in block ${transaction.height}` };
+  }
+  // what takes a nonce out of use moves nothing when it succeeds
+  if (purpose === "pay" && transaction.success) {
+    return { kind: "otherwise", what: "has the transaction as a success" };
+  }
+  return { kind: "agrees", hash };
+}
