@@ -10,11 +10,7 @@ import type { Chain } from "../../chains/chain.ts";
 import type { LaneAsk, LanePort } from "../../chains/lane.ts";
 import { readStoppedPart, type StoppedPart } from "../../ledger/failover/holds.ts";
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
-import {
-  type PromisedNonce,
-  readNextNonce,
-  readOpenNonces,
-} from "../../ledger/lanes/open_nonces.ts";
+import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
 import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/signing.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";

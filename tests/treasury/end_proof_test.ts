@@ -129,7 +129,11 @@ test("a large payout that failed for a second node too is given back, with that 
   const { rig, second, failing } = await openLiar(stack, true);
   second.isAway = false;
   const large = await failing("500", addressOf(0xbee3));
-  await rig.mineUntil("it is given back", async () => (await rig.payout(large)).status === "void");
+  await rig.mineUntil("it is given back", async () => {
+    // a look before the cursor has moved is in vain, and the next one would come after a pause
+    await rig.sql`UPDATE book.late_outcome SET tried_at = NULL`;
+    return (await rig.payout(large)).status === "void";
+  });
   const { outcomes, evidence } = await rig.payout(large);
   assertEquals(outcomes, ["failed"]);
   const testimony = evidence?.["second"] as Record<string, unknown>;
