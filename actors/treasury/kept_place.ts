@@ -19,11 +19,12 @@ export class KeptPlace {
   #unseen = 0;
 
   /**
-   * Places that payouts leave now: none while no own transfer waits, or while one is under way. Nor where no transfer at all is:
-   * the one place of a lane that refused nonces take up is the first's that can leave, and the own one may wait for its token.
+   * Places of some room that payouts leave now: none while no own transfer waits, or while one is under way. Nor is the only one
+   * left where no transfer at all is under way: refused nonces take up the others, and the own transfer may wait for its token.
    */
-  get places(): number {
-    return this.#isWaiting && this.#isBusy ? Math.max(0, MOST - this.#unseen) : 0;
+  of(room: number): number {
+    if (!this.#isWaiting || room === 1 && !this.#isBusy) return 0;
+    return Math.max(0, MOST - this.#unseen);
   }
 
   /** Looks at what waits and what is under way, once in a poll. */
@@ -35,7 +36,9 @@ export class KeptPlace {
 
   /** Counts a nonce that was promised since. */
   take(payer: string, of: QueueOf): void {
-    if (payer === "hot" && of === "internal") this.#unseen++;
+    if (payer !== "hot") return;
+    this.#isBusy = true;
+    if (of === "internal") this.#unseen++;
   }
 }
 

@@ -94,7 +94,8 @@ export class Lanes {
   /** Transfers that are worth being pulled; internal ones may leave from addresses with lanes of their own. */
   roomFor(of: QueueOf): number {
     if (of === "internal") return this.#isStopped ? 0 : Infinity;
-    return Math.max(0, this.room("hot") - this.#kept.places);
+    const room = this.room("hot");
+    return Math.max(0, room - this.#kept.of(room));
   }
 
   /** Payers whose lanes have no room now: what they would pay for is not pulled. */

@@ -81,13 +81,18 @@ test("catching up after any downtime reads every block, credits every deposit on
     assertEquals(during.catchUp?.left, during.chainSolid - during.readSolid);
     const engine = { nodes: () => [], watched: new Map([["TRX", during]] as const) };
     const left = during.chainSolid - during.readSolid;
+    // the first look of a process tells the block that is waited for
+    const awaited = `TRX signs nothing before block ${during.signsFrom} is read, ${left} are left`;
     // what is final is 57 s old, and a minute more is on time
     const late = during.readSolidTime + 57_000 + 61_000;
     assertEquals(chainReasons(engine, "TRX", late, watcher.monotonic), [
       `TRX is 61 s behind, ${left} blocks`,
+      awaited,
     ]);
-    assertEquals(chainReasons(engine, "TRX", late - 1_000, watcher.monotonic), []);
-    const stood = new Map([["TRX", { ...during, chainSolid: during.readSolid }]] as const);
+    assertEquals(chainReasons(engine, "TRX", late - 1_000, watcher.monotonic), [awaited]);
+    const stood = new Map(
+      [["TRX", { ...during, chainSolid: during.readSolid, signsFrom: during.readSolid }]] as const,
+    );
     assertEquals(
       chainReasons({ nodes: () => [], watched: stood }, "TRX", late, watcher.monotonic),
       [],
