@@ -20,6 +20,9 @@ export const SWEEP_DEATHS = [
   "watcher.after-inbox@9",
 ];
 
+/** Pause between two top-ups on the way to one death: far longer than a sweep takes. */
+const NEXT_MS = 20_000;
+
 /** Settings of a real service for {@linkcode surviveSweeps}. */
 export const SWEEPING = { env: { DEV_CHAIN_BLOCK_MS: "150" } } as const;
 
@@ -47,16 +50,21 @@ export async function surviveSweeps(
   await service.kill9();
   for (const [index, crashAt] of deaths.entries()) {
     await service.start({ crashAt });
-    try {
-      await send(`${chainUrl()}/dev/transfer`, "POST", {
+    const pay = () =>
+      send(`${chainUrl()}/dev/transfer`, "POST", {
         to: own,
         amount: String(20 + index),
         currency: "USDT",
-      });
-    } catch {
-      // the chain of a real service dies with it: whether it was paid, the chain itself says at the end
+        // the chain of a real service dies with it: whether it was paid, the chain itself says at the end
+      }).catch(() => {});
+    await pay();
+    // where one sweep carries this top-up and the one before, its second step is the next one's
+    const next = setInterval(pay, NEXT_MS);
+    try {
+      await untilDead(service, crashAt);
+    } finally {
+      clearInterval(next);
     }
-    await untilDead(service, crashAt);
   }
   await service.start();
   const { sql } = service;
