@@ -346,7 +346,7 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
     "page",
     "0s",
     "Transactions burn more coin than they may on a day",
-    "The hot wallet's coin runs out, whoever makes so many payouts",
+    "The hot wallet's coin runs out: find the merchant that makes so many payouts",
     "the-hot-wallet-is-low",
   ],
   lane_capped: [

@@ -9,17 +9,17 @@
 import { ChainUnavailable } from "../chain.ts";
 import { isCrowded } from "./crowded_text.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
-/** Blank, tab and line ends are no larger. */
-const LAST_BLANK = 0x20;
+import {
+  BACKSLASH,
+  CLOSE,
+  CLOSE_LIST,
+  COLON,
+  COMMA,
+  LAST_BLANK,
+  OPEN,
+  OPEN_LIST,
+  QUOTE,
+} from "./json_bytes.ts";
 
 /** Length of the text without its lists: far more than blocks have transactions. */
 const LONGEST_REST_BYTES = 32 * 1024 * 1024;

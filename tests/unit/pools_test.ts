@@ -45,7 +45,7 @@ Deno.test("connections are shared out among what they are for, and none of it is
 testNeeding({ env: true })(
   "lists have as many turns as the pool has connections for statements, those for transactions apart",
   async () => {
-    const reads = connect("postgres://nobody@127.0.0.1:9/none", { max: 6 });
+    const reads = connect("postgres://absent@127.0.0.1:9/none", { max: 6 });
     const { statements, transactions } = poolFigures(reads);
     assertEquals([statements.limit, transactions.limit], [6, 3]);
     const slots = openReadSlots(reads);
@@ -162,7 +162,7 @@ testNeeding({ env: true })(
 
 /** Pools that nothing is asked of. */
 function openPools() {
-  const open = () => connect("postgres://nobody@127.0.0.1:9/none", { max: 1 });
+  const open = () => connect("postgres://absent@127.0.0.1:9/none", { max: 1 });
   const pools = {
     requests: open(),
     pages: open(),

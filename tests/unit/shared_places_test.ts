@@ -53,7 +53,7 @@ Deno.test("pages and redeliveries that find no place are counted, and told where
 testNeeding({ env: true })(
   "one page has half of the pages' places, redeliveries half of the requests' transactions",
   async () => {
-    const sql = connect("postgres://nobody@127.0.0.1:9/none", { max: 8 });
+    const sql = connect("postgres://absent@127.0.0.1:9/none", { max: 8 });
     const [pages, redeliveries] = [openPagePlaces(sql), openRedeliveryPlaces(sql)];
     const all = ["a", "b", "c"].flatMap((owner) => Array.from({ length: 9 }, () => owner));
     for (const owner of all) void pages.take(owner).then((release) => release);
