@@ -250,6 +250,7 @@ export class BatchProcessor {
     for (const { merchantId, reason } of misses) {
       if (reason === "version" || reason === "locked") this.#context.active.drop(merchantId);
       if (reason === "epoch") this.#context.dropSettings();
+      if (reason === "reference") this.#context.referencesFirst.add(merchantId);
     }
   }
 

@@ -11,7 +11,12 @@ import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { Liquidity, MerchantState, Reservation } from "../merchant/state.ts";
 import type { PaymentMove } from "./payment_moves.ts";
-import { AuditPause, DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
+import {
+  AuditPause,
+  DoubtfulMerchants,
+  PausedMerchants,
+  ReferencesFirst,
+} from "./merchant_standing.ts";
 import { quarantineApart } from "./quarantine_apart.ts";
 import { MerchantQueue, type QueuedMessage, type Standing } from "./queue.ts";
 
@@ -116,6 +121,7 @@ export class JournalContext {
   readonly active: ActiveMerchants;
   readonly paused = new PausedMerchants(() => this.monotonic());
   readonly doubts = new DoubtfulMerchants(() => this.monotonic());
+  readonly referencesFirst = new ReferencesFirst(() => this.monotonic());
   readonly audit = new AuditPause();
   /** Counted since the start. */
   readonly counts = { batches: 0, messages: 0, quarantined: 0, givenUp: 0 };
@@ -224,6 +230,7 @@ export class JournalContext {
     }
     this.paused.tidy();
     this.doubts.tidy();
+    this.referencesFirst.tidy();
   }
 
   /** Quarantines a message; its sender is answered that it failed. */

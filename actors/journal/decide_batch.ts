@@ -11,7 +11,7 @@ import type { Quarantining } from "../../ledger/journal/quarantine_rows.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { decide } from "../merchant/decide.ts";
-import type { Answer, Decision } from "../merchant/decision.ts";
+import type { Answer, Decision, MerchantMessage } from "../merchant/decision.ts";
 import type { AskOutcome } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
 import {
@@ -23,6 +23,7 @@ import {
 } from "../merchant/state.ts";
 import type { Batch, QueuedMessage } from "./queue.ts";
 import type { ActiveMerchants, Committed, PendingDeposit } from "./context.ts";
+import type { ReferencesFirst } from "./merchant_standing.ts";
 import { recordNeeds } from "./open_batch.ts";
 import { type PaymentMove, paymentMoves } from "./payment_moves.ts";
 import { UnitOfWork } from "./unit_of_work.ts";
@@ -34,6 +35,8 @@ export interface MerchantBatch {
   readonly messages: readonly DecidedMessage[];
   /** Rows of chain events to be quarantined. */
   readonly quarantined: readonly Quarantining[];
+  /** True where it is to be decided again with the references at hand that its payouts want. */
+  readonly isUnread: boolean;
 }
 
 /** A message with the answer that its sender gets once the batch is durable. */
@@ -48,19 +51,25 @@ export interface Deciding {
   readonly store: Pick<JournalStore, "readAccounts" | "readRecords">;
   readonly active: ActiveMerchants;
   readonly liquidity: Liquidity;
+  readonly referencesFirst: Pick<ReferencesFirst, "has" | "add">;
   /** Asks the database again until it answers. */
   retry<T>(ask: () => Promise<T>): Promise<T>;
 }
 
-/** Decides a batch: reads what its messages speak of, then every merchant's in order. */
+/**
+ * Decides a batch: reads what its messages speak of, then every merchant's in order. Of merchants who ask
+ * for nothing but payouts nothing is read: the write looks their references up, and misses who wants a
+ * taken one. A batch of payouts so needs one round trip.
+ */
 export async function decideBatch(
   deciding: Deciding,
   batch: Batch,
   settings: Settings,
 ): Promise<readonly MerchantBatch[]> {
   const states = await openMerchants(deciding, [...batch.keys()]);
+  const unread = leftToTheWrite(deciding, batch);
   const messages = [...batch].flatMap(([merchantId, all]) =>
-    all.map(({ message }) => ({ merchantId, message }))
+    unread.has(merchantId) ? [] : all.map(({ message }) => ({ merchantId, message }))
   );
   const read = await deciding.retry(() => deciding.store.readRecords(recordNeeds(messages)));
   const recordsOf = Records.perMerchant(read);
@@ -74,13 +83,39 @@ export async function decideBatch(
       continue;
     }
     const own = new RemainingLiquidity((network, currency) => shared.left(network, currency));
-    const unit = new UnitOfWork(state, recordsOf(merchantId), own);
+    const records = recordsOf(merchantId);
+    records.hasReferences = !unread.has(merchantId);
+    const unit = new UnitOfWork(state, records, own);
     const part = decideMerchant(merchantId, unit, settings, all);
     if (unit.isDirty) shared.reserve(unit.reservations);
     for (const { queued } of part.messages) if (queued.kind === "command") queued.decided = true;
     decided.push(part);
   }
-  return decided;
+  const again = decided.filter(({ isUnread }) => isUnread);
+  if (again.length === 0) return decided;
+  for (const { merchantId } of again) deciding.referencesFirst.add(merchantId);
+  return await decideBatch(deciding, batch, settings);
+}
+
+/**
+ * Merchants whose references are looked up by the write: they ask for payouts alone, so that nothing in the
+ * batch frees a reference, and nothing but the reference has to be read for them.
+ */
+function leftToTheWrite(
+  { referencesFirst }: Pick<Deciding, "referencesFirst">,
+  batch: Batch,
+): ReadonlySet<string> {
+  const left = new Set<string>();
+  for (const [merchantId, messages] of batch) {
+    if (referencesFirst.has(merchantId)) continue;
+    if (messages.every(({ message }) => isOrdinaryPayout(message))) left.add(merchantId);
+  }
+  return left;
+}
+
+/** True for a payout that is queued as it begins: one row of it is sent, by which the write looks. */
+function isOrdinaryPayout(message: MerchantMessage): boolean {
+  return message.type === "reserve" && message.pinnedTo === null && message.giveUp === null;
 }
 
 /**
@@ -119,6 +154,7 @@ export function decideMerchant(
 ): MerchantBatch {
   const messages: DecidedMessage[] = [];
   const quarantined: Quarantining[] = [];
+  let isUnread = false;
   for (const queued of all) {
     if (queued.kind === "command" && queued.isAnswered) continue;
     let outcome: AskOutcome<Answer, Refusal>;
@@ -131,6 +167,9 @@ export function decideMerchant(
         outcome = { kind: "done", value: result.answer };
       } else if (result.kind === "refused") {
         outcome = { kind: "refused", refusal: result.refusal };
+      } else if (result.kind === "unread") {
+        isUnread = true;
+        continue;
       } else {
         if (queued.kind === "event") {
           quarantined.push({ key: queued.message.key, reason: result.reason });
@@ -150,7 +189,7 @@ export function decideMerchant(
     }
     messages.push({ queued, outcome, refunds });
   }
-  return { merchantId, unit, messages, quarantined };
+  return { merchantId, unit, messages, quarantined, isUnread };
 }
 
 /** The networks of the payouts that a decision takes out of the queue without their being paid. */

@@ -8,6 +8,8 @@
  * Doubtful: a batch with them took as long as a statement may, and one of them is perhaps to blame.
  * Each is decided alone until it passes; their senders need not wait for that.
  *
+ * References first: decided with others, but not before their references were read.
+ *
  * Audited commands (an administrator's, or a change of a profile): all of them need the head of the
  * audit and the rules of approvals, so what is wrong with one may be wrong for all.
  *
@@ -187,6 +189,39 @@ export class DoubtfulMerchants {
     const before = this.#clock() - FORGET_DOUBT_MS;
     for (const [merchantId, { since }] of this.#doubts) {
       if (since < before) this.#doubts.delete(merchantId);
+    }
+  }
+}
+
+/** Milliseconds for which a merchant's references are read first. */
+const REFERENCES_FIRST_MS = 600_000;
+
+/**
+ * Merchants who asked for a taken reference a while ago, or for a payout that they could not pay: their
+ * references are read before they are decided, which costs less than deciding again.
+ */
+export class ReferencesFirst {
+  readonly #until = new Map<string, number>();
+  readonly #clock: () => number;
+
+  /** @param clock monotonic milliseconds */
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
+
+  has(merchantId: string): boolean {
+    return this.#until.has(merchantId);
+  }
+
+  add(merchantId: string): void {
+    this.#until.set(merchantId, this.#clock() + REFERENCES_FIRST_MS);
+  }
+
+  /** Forgets merchants whose time is over. */
+  tidy(): void {
+    const now = this.#clock();
+    for (const [merchantId, until] of this.#until) {
+      if (until <= now) this.#until.delete(merchantId);
     }
   }
 }

@@ -53,6 +53,8 @@ export interface Decision extends ChangingRows, WrittenOnce {
 export type DecisionResult<A> =
   | { readonly kind: "decided"; readonly decision: Decision; readonly answer: A }
   | { readonly kind: "refused"; readonly refusal: Refusal }
+  /** It would be refused, but for another reason if a withdrawal holds its reference, which was not read. */
+  | { readonly kind: "unread" }
   /** A chain event that cannot be booked now; it is kept out and shown to the operator. */
   | { readonly kind: "quarantined"; readonly reason: string };
 

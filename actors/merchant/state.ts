@@ -53,6 +53,11 @@ export class Records {
   readonly withdrawals = new Map<string, WithdrawalRow>();
   /** Living withdrawals by the reference that they hold. */
   readonly holders = new Map<string, string>();
+  /**
+   * False where references are not read: the write looks them up, and a payout that wants a taken one
+   * is decided again.
+   */
+  hasReferences = true;
   /** On-chain (and claimed) deposits, by transfer. */
   readonly deposits = new Map<string, DepositRow>();
   readonly depositsById = new Map<string, DepositRow>();

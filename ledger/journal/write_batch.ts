@@ -53,6 +53,8 @@ export interface Miss {
     | "epoch"
     /** The payout was signed, or its state moved, before its refund. */
     | "outgoing"
+    /** A living withdrawal holds a reference that one of its payouts wants. */
+    | "reference"
     /** It gives a queued payout up while signing is stopped (`hub.signing_stop`): it may be paid already. */
     | "stopped";
 }

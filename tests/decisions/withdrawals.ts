@@ -97,6 +97,18 @@ export const WITHDRAWALS: readonly Spec[] = [
     then: "refused reference_taken: withdrawalId wd_1",
   },
   {
+    it: "of more than the balance, with a reference of which was not read who holds it",
+    given: { available: "9.999999", hasReferences: false },
+    when: reserve({ referenceId: "order-1" }),
+    then: "unread",
+  },
+  {
+    it: "of more than the balance, without a reference",
+    given: { available: null, hasReferences: false },
+    when: reserve({ referenceId: null }),
+    then: "refused no_balance_row",
+  },
+  {
     it: "without any balance of the pair",
     given: { available: null },
     when: reserve(),

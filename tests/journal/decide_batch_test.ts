@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { ReferencesFirst } from "../../actors/journal/merchant_standing.ts";
 import { decideBatch, decideMerchant, type Deciding } from "../../actors/journal/decide_batch.ts";
 import { ActiveMerchants } from "../../actors/journal/context.ts";
 import { QueuedCommand, type QueuedMessage } from "../../actors/journal/queue.ts";
@@ -70,6 +71,7 @@ Deno.test("payouts of one batch reserve no more than the hot wallet has, of one 
       },
       active,
       liquidity: () => amount(left),
+      referencesFirst: new ReferencesFirst(),
       retry: (ask) => ask(),
     } satisfies Deciding;
     const parts = await decideBatch(deciding, work, SETTINGS);

@@ -17,7 +17,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("in one batch a stale account misses and a taken reference is refused, all others are written", async () => {
+test("in one batch a stale account and a taken reference miss, and all others are written", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -51,7 +51,7 @@ test("in one batch a stale account misses and a taken reference is refused, all 
       second.ask(id, reserveCommand({ referenceId: "order-1", amount: amount("7") }), 60_000)
     ),
   );
-  assertEquals(seen, [`${stale} version`]);
+  assertEquals(seen, [`${stale} version`, `${taken} reference`]);
   assertEquals(outcomes[1], {
     kind: "refused",
     refusal: { code: "reference_taken", withdrawalId: first.withdrawalId },

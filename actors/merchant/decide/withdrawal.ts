@@ -28,7 +28,9 @@ export const reserve: Verb<"reserve"> = (view, message, settings) => {
   const holder = referenceId === null ? undefined : view.records.holders.get(referenceId);
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
   const short = fundsRefusal(view, message, fees);
-  if (short !== null) return refused(short);
+  if (short !== null) {
+    return referenceId === null || view.records.hasReferences ? refused(short) : { kind: "unread" };
+  }
 
   const needsApproval = pinnedTo !== null;
   const { withdrawalId, giveUp } = message;

@@ -142,9 +142,7 @@ async function withdraw(
     : await run(HOLDER, [merchantId, command.referenceId]);
   const result = decideOn(known, locked, command, holder?.["id"]);
   if (result.kind === "refused") return result;
-  if (result.kind === "quarantined") {
-    throw new Error(`Cannot quarantine a withdrawal: ${result.reason}`);
-  }
+  if (result.kind !== "decided") throw new Error(`Cannot leave a withdrawal ${result.kind}`);
   const { decision, answer } = result;
   const { withdrawals, transactions, outgoing, charges } = decision;
   const [withdrawal, transaction] = [withdrawals[0], transactions[0]];

@@ -49,6 +49,8 @@ export interface Account {
   readonly lastAt?: number;
   /** The withdrawal that holds each reference. */
   readonly references?: Readonly<Record<string, string>>;
+  /** False: who holds references was not read. */
+  readonly hasReferences?: boolean;
   readonly withdrawals?: readonly WithdrawalRow[];
   /** The state of each payout; absent: as the state of its withdrawal has it. */
   readonly payouts?: Readonly<Record<string, OutgoingStatus>>;
@@ -149,6 +151,7 @@ export function viewOf(account: Account): MerchantView {
     const payout = payouts[row.outgoingId] ?? PAYOUT_OF[row.status];
     if (payout !== undefined) records.outgoing.set(row.outgoingId, payout);
   }
+  records.hasReferences = account.hasReferences ?? true;
   for (const [reference, id] of Object.entries(account.references ?? {})) {
     records.holders.set(reference, id);
   }

@@ -35,6 +35,8 @@ export function outcomeOf({ given = {}, terms = {}, when }: Spec): readonly stri
   switch (result.kind) {
     case "refused":
       return [`refused ${refusalText(result.refusal)}`];
+    case "unread":
+      return ["unread"];
     case "quarantined":
       return [`quarantined: ${result.reason}`];
     case "decided": {
