@@ -29,7 +29,8 @@ import {
 const LEASE_MS = 30_000;
 /** Paces on a development chain, which is ten times as fast as any other. */
 const DEV_PACE = {
-  pollMs: 250,
+  // as often as blocks come, each of which wakes the same actors; a poll is for what was missed
+  pollMs: 1_000,
   leaseMs: 5_000,
   resendMs: 3_000,
   recheckMs: 1_000,
