@@ -1,7 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import { isTracing, traceSpan } from "../../log/traces.ts";
 import type { Chain } from "../../chains/chain.ts";
-import type { InFlight } from "../../ledger/treasury/signing.ts";
+import type { InFlight } from "../../ledger/treasury/in_flight.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 
 /** Broadcasts under way at once. */

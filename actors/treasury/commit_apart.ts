@@ -1,5 +1,5 @@
 import { isToBlame } from "../../ledger/database/database_errors.ts";
-import type { SigningTurn } from "../../ledger/treasury/signing.ts";
+import type { SigningTurn } from "../../ledger/treasury/pull_queued.ts";
 import { logEvent } from "../../log/log_event.ts";
 
 /** The parts that were committed, and the turn that is left. */

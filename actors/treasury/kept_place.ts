@@ -3,7 +3,7 @@ import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 import { isOwnWaiting } from "../../ledger/lanes/own_waiting.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../../ledger/own_accounts.ts";
-import type { QueueOf } from "../../ledger/treasury/signing.ts";
+import type { QueueOf } from "../../ledger/treasury/pull_queued.ts";
 
 /** Places that are kept: payouts come first, and have all the others. */
 const MOST = 1;

@@ -12,7 +12,7 @@ import { readStoppedPart, type StoppedPart } from "../../ledger/failover/holds.t
 import { storeLaneReasons } from "../../ledger/lanes/lane_rows.ts";
 import { type PromisedNonce, readOpenNonces } from "../../ledger/lanes/open_nonces.ts";
 import { takeTurn } from "../../ledger/lanes/take_turn.ts";
-import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/signing.ts";
+import { passTurn, type QueueOf, type SigningTurn } from "../../ledger/treasury/pull_queued.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { decideLanes, type LanesView } from "./decide_lanes.ts";

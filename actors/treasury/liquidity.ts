@@ -9,7 +9,7 @@ import {
 } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
-import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import type { QueuedRow } from "../../ledger/treasury/pull_queued.ts";
 import type { Reservation } from "../merchant/state.ts";
 
 /**

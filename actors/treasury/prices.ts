@@ -7,7 +7,7 @@
 import type { Chain } from "../../chains/chain.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
-import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import type { QueuedRow } from "../../ledger/treasury/pull_queued.ts";
 import { coinWalletOf, isDelegation, payerOf } from "./liquidity.ts";
 
 /** Costs of a transaction. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import type { QueuedRow } from "../../ledger/treasury/pull_queued.ts";
 import { ABOVE_CAP } from "./lane_turn.ts";
 import { ANOTHER_TRY } from "./waits.ts";
 

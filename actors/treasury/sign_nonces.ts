@@ -10,7 +10,7 @@ import type { SignAnswer, Signer } from "../../chains/signer.ts";
 import { commitAttempts, type LaneSignature } from "../../ledger/lanes/commit_attempts.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { shareOf } from "../../ledger/money/shares.ts";
-import type { SigningTurn } from "../../ledger/treasury/signing.ts";
+import type { SigningTurn } from "../../ledger/treasury/pull_queued.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { crashPoint, type CrashPointName } from "../runtime/crash_point.ts";
 import { logEvent } from "../../log/log_event.ts";

@@ -9,7 +9,7 @@ import type { FeeEstimate } from "../../chains/fees.ts";
 import type { Signer } from "../../chains/signer.ts";
 import { promiseNonces, type WantedNonce } from "../../ledger/lanes/promise_nonces.ts";
 import { PLATFORM_ACCOUNT } from "../../ledger/own_accounts.ts";
-import type { QueuedRow, SigningTurn } from "../../ledger/treasury/signing.ts";
+import type { QueuedRow, SigningTurn } from "../../ledger/treasury/pull_queued.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { commitApart } from "./commit_apart.ts";
 import type { Lanes } from "./lanes.ts";

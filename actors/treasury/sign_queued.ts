@@ -5,17 +5,16 @@ import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/s
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { returnQueued } from "../../ledger/treasury/queue.ts";
+import type { InFlight } from "../../ledger/treasury/in_flight.ts";
 import {
-  commitSigned,
-  type InFlight,
   passTurn,
   type Pulled,
   pullQueued,
   type QueueOf,
-  readUnlucky,
-  type SignedRow,
   type SigningTurn,
-} from "../../ledger/treasury/signing.ts";
+} from "../../ledger/treasury/pull_queued.ts";
+import { commitSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
+import { readUnlucky } from "../../ledger/treasury/unlucky_sweeps.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { commitApart } from "./commit_apart.ts";

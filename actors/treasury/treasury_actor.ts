@@ -11,12 +11,8 @@ import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
 import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
-import {
-  countInFlight,
-  type InFlight,
-  type QueueOf,
-  readInFlight,
-} from "../../ledger/treasury/signing.ts";
+import { countInFlight, type InFlight, readInFlight } from "../../ledger/treasury/in_flight.ts";
+import type { QueueOf } from "../../ledger/treasury/pull_queued.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { readLargeEnds } from "../../ledger/watcher/late_outcomes.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";

@@ -17,7 +17,7 @@ import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { connect } from "../../ledger/database/connect.ts";
-import { readIntents } from "../../ledger/treasury/signing.ts";
+import { readIntents } from "../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../ledger/treasury/used_nonces.ts";
 
 /** Well below the time-out of a signature. */

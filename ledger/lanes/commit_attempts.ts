@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import { shape } from "../shape.ts";
 import { amount, bigint, type RowOf, text } from "../table.ts";
-import type { SigningTurn } from "../treasury/signing.ts";
+import type { SigningTurn } from "../treasury/pull_queued.ts";
 
 const attemptShape = shape({
   outgoingId: text(),

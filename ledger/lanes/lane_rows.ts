@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import { outgoingTable } from "../rows.ts";
 import { OVER_CAP } from "../treasury/queue.ts";
-import type { QueuedRow } from "../treasury/signing.ts";
+import type { QueuedRow } from "../treasury/pull_queued.ts";
 
 /** Transfers by their ids, as they are priced and signed. */
 export async function readLaneRows(

@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { bigint, integer, orNull, type RowOf, text, texts } from "../table.ts";
-import type { SigningTurn } from "../treasury/signing.ts";
+import type { SigningTurn } from "../treasury/pull_queued.ts";
 
 const wantedShape = shape({
   /** Place of the transaction among those that are asked for; transfers of one place share it. */

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
-import type { SigningTurn } from "../treasury/signing.ts";
+import type { SigningTurn } from "../treasury/pull_queued.ts";
 
 /**
  * Takes the turn to sign for a network, or takes it again, while nothing is pulled from its queue: what is

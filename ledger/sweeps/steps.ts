@@ -3,7 +3,7 @@ import { ROW_WAIT } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
-import type { FeePayer } from "../treasury/signing.ts";
+import type { FeePayer } from "../treasury/intents.ts";
 import { coverItems, notifySwept, releaseSweepItems } from "./items.ts";
 import type { OpenItem } from "./sweep_facts.ts";
 import {

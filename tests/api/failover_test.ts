@@ -11,7 +11,7 @@ import { type Options, Refused, shown } from "../../app/commands/command.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { pullQueued } from "../../ledger/treasury/signing.ts";
+import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { booksFaults } from "../support/books.ts";

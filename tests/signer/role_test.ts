@@ -3,7 +3,7 @@ import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
 import { readSignerRoles } from "../../ledger/database/read_installation.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import { readIntents } from "../../ledger/treasury/signing.ts";
+import { readIntents } from "../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../ledger/treasury/used_nonces.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { migrationsOf } from "../release/released.ts";

@@ -10,7 +10,7 @@ import {
   storeHeldReason,
   wakeQueued,
 } from "../../ledger/treasury/queue.ts";
-import { pullQueued } from "../../ledger/treasury/signing.ts";
+import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
 import { amount } from "../support/books.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { testDatabase } from "../support/database.ts";

@@ -7,7 +7,7 @@ import { type Block, type Chain, ChainUnavailable } from "../../chains/chain.ts"
 import type { Sql } from "../../ledger/database/connect.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { readInFlight } from "../../ledger/treasury/signing.ts";
+import { readInFlight } from "../../ledger/treasury/in_flight.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -12,7 +12,7 @@ import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { readExpiredAttempts } from "../../ledger/treasury/expired_attempts.ts";
 import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
-import { readInFlight } from "../../ledger/treasury/signing.ts";
+import { readInFlight } from "../../ledger/treasury/in_flight.ts";
 import { amount } from "../support/books.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { testDatabase } from "../support/database.ts";

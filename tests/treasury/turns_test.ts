@@ -1,6 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { pullQueued } from "../../ledger/treasury/signing.ts";
+import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { pullQueued } from "../../ledger/treasury/signing.ts";
+import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";

@@ -3,7 +3,7 @@ import { sharedTransactions } from "../../actors/treasury/shared_sweeps.ts";
 import { outcomesOf } from "../../actors/watcher/outcomes_of.ts";
 import type { Transfer } from "../../chains/chain.ts";
 import { shareOf } from "../../ledger/money/shares.ts";
-import type { QueuedRow } from "../../ledger/treasury/signing.ts";
+import type { QueuedRow } from "../../ledger/treasury/pull_queued.ts";
 import type { OwnTransaction } from "../../ledger/watcher/record_outcomes.ts";
 import { amount } from "../support/books.ts";
 import { paperChain } from "../support/paper_chain.ts";

@@ -8,7 +8,7 @@ import { crashPoint } from "../../../actors/runtime/crash_point.ts";
 import { Webhooks } from "../../../actors/webhook/webhooks.ts";
 import { connect } from "../../../ledger/database/connect.ts";
 import { createOutbox } from "../../../ledger/outbox/outbox.ts";
-import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readIntents } from "../../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { createSender, type Sender } from "../../../webhooks/sender.ts";

@@ -16,7 +16,7 @@ import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import type { DevChain } from "../../../devchain/options.ts";
 import { startEvmDevChain } from "../../../devchain/evm/start.ts";
 import { amountOf, fromTokenUnits } from "../../../ledger/money/amount.ts";
-import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readIntents } from "../../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import { guardCluster } from "../../support/cluster_guard.ts";
 import { rigKeys } from "../../faults/support/rig_keys.ts";

@@ -5,7 +5,7 @@ import type { Envelope } from "../../../chains/chain.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
-import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readIntents } from "../../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 
 /**

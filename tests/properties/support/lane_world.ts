@@ -12,7 +12,7 @@ import { CurrencyHolds } from "../../../actors/treasury/waits.ts";
 import { recordBlocks } from "../../../actors/watcher/record_blocks.ts";
 import type { Signer } from "../../../chains/signer.ts";
 import type { AnySql, Sql } from "../../../ledger/database/connect.ts";
-import type { InFlight } from "../../../ledger/treasury/signing.ts";
+import type { InFlight } from "../../../ledger/treasury/in_flight.ts";
 import { add, amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { moveCursor, readCursor } from "../../../ledger/watcher/cursor.ts";

@@ -22,7 +22,7 @@ import { SpendingLimits } from "../../../chains/signer/signing_rules.ts";
 import { startEvmDevChain } from "../../../devchain/evm/start.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { amountOf, formatAmount } from "../../../ledger/money/amount.ts";
-import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readIntents } from "../../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../../support/books.ts";

@@ -26,7 +26,7 @@ import {
   signingKey,
 } from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
-import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readIntents } from "../../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../../support/books.ts";

@@ -29,7 +29,7 @@ import { storeColdWallet } from "../../../ledger/addresses/wallets.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
-import { readIntents } from "../../../ledger/treasury/signing.ts";
+import { readIntents } from "../../../ledger/treasury/intents.ts";
 import { readUsedNonces } from "../../../ledger/treasury/used_nonces.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
