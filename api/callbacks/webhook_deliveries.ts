@@ -137,7 +137,7 @@ function deliveryView(row: ListedDelivery) {
 }
 
 /** The most events that one request looks at. */
-const LIMIT = 10_000;
+const LIMIT = 1_000;
 
 const redelivered = z.object({
   redelivered: eg(z.int().min(0).meta({ description: "Events that are due now" }), 120),
