@@ -9,7 +9,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { usdRate } from "../../rates/rates.ts";
 import { type Answer, created } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import { invalidField, notDone } from "../http/errors.ts";
+import { invalidField, invalidRequest, notDone } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
 import { actorOf } from "../http/permission.ts";
@@ -45,7 +45,8 @@ const metadata = z.record(z.string(), z.unknown())
     description: `Free-form: at most ${MOST_BYTES} bytes of JSON, ${MOST_KEYS} keys in all, ` +
       `${MOST_LEVELS} levels. Numbers are of at most ${Number.MAX_SAFE_INTEGER}, at least 1e-6 ` +
       "away from zero or zero, and read back as they were written, with some 15 digits; larger " +
-      "ones are written as text. A transaction id under `txHash` is the one that paid",
+      "ones are written as text. `txHash` is the id of the transaction that paid, as the network " +
+      "spells it: in either case, with `0x` or without, and nothing else; absent or null, none is named",
     examples: [{ invoice: "2026-114" }],
   });
 
@@ -127,8 +128,13 @@ export const createDeposit = route({
   errors: ["deposits_closed_for_pair", "record_not_found", "transfer_known", "balance_too_large"],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
-    const depositId = newId("dep");
     const metadata = body.metadata ?? {};
+    const claimed = claimedTransaction(metadata, body.network, context);
+    if (claimed === undefined) {
+      const message = "Not a transaction id of this network; leave it out where there is none";
+      return invalidRequest([{ path: ["metadata", "txHash"], message, code: "invalid_string" }]);
+    }
+    const depositId = newId("dep");
     const outcome = await context.merchants.ask(merchantId, {
       type: "create-deposit",
       by: actorOf(caller),
@@ -142,7 +148,7 @@ export const createDeposit = route({
       description: body.description ?? null,
       metadata,
       depositAddressId: body.depositAddressId ?? null,
-      txid: claimedTransaction(metadata, body.network, context),
+      txid: claimed,
       usdRate: usdRate(context.rates, body.currency),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { depositId });
@@ -153,13 +159,15 @@ export const createDeposit = route({
 /**
  * The transaction that a deposit stands for, so that the scan does not credit it a second time: another node's scan
  * as well, where this node does not serve the network.
+ *
+ * @returns null where metadata names none. Undefined for anything else that is no id: read by a person it names a transaction all the
+ *   same, and its transfer would be credited beside the deposit
  */
 function claimedTransaction(
-  metadata: Readonly<Record<string, unknown>>,
+  { txHash = null }: Readonly<Record<string, unknown>>,
   on: Network,
   context: ApiContext,
-): string | null {
-  const { txHash } = metadata;
-  if (typeof txHash !== "string") return null;
-  return context.transactionIdOn(on, txHash);
+): string | null | undefined {
+  if (txHash === null) return null;
+  return typeof txHash === "string" ? context.transactionIdOn(on, txHash) ?? undefined : undefined;
 }

@@ -24,7 +24,8 @@ export const CHANGE_RECORD: readonly Change[] = [
       "like without `referenceId` on `POST /api/deposit-address` and `POST /api/deposit-url` as well (a field " +
       "for your own tracing needs `referenceId` beside it), and any such field, `referenceId` too, of " +
       "`POST /api/settlements` without the header `Idempotency-Key`; balances of " +
-      "the list have `minWithdrawal`; `deposit.failed` has `referenceId`",
+      "the list have `minWithdrawal`; `deposit.failed` has `referenceId`; `metadata.txHash` of `POST " +
+      "/api/deposits` that is no transaction id of the network, and not null, is a 400",
   },
   {
     date: "2026-11-24",

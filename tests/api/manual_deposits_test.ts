@@ -92,11 +92,46 @@ shared("a deposit by hand claims the transaction it names, however it is spelled
   await hear(api, id, TXID);
   const list = async () => (await api.call("GET", "/api/deposits", { key })).body.deposits;
   assertEquals((await list()).map(({ status }: { status: string }) => status), ["PENDING"]);
-  // what names no transaction claims none
-  for (const txHash of ["wire 77", 5, null, TXID.slice(1)]) {
-    assertEquals((await create(txHash)).status, 201);
-  }
+  // a null names no transaction and claims none, any number of times
+  for (const txHash of [null, null]) assertEquals((await create(txHash)).status, 201);
 });
+
+/** Texts and values that a person reads as a transaction's id, and that are none. */
+const NO_ID = [
+  `${TXID} `,
+  `${TXID}\n`,
+  ` ${TXID}`,
+  `https://tronscan.org/#/transaction/${TXID}`,
+  `\u200b${TXID}`,
+  [TXID],
+  { id: TXID },
+  `${TXID},${TXID}`,
+  TXID.slice(1),
+  "wire 77",
+  "",
+  5,
+  true,
+];
+
+shared(
+  "a deposit by hand whose txHash is no id of its network is refused: the transfer that a person reads in it would be credited as well",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    for (const txHash of NO_ID) {
+      const { status, body } = await api.call("POST", "/api/deposits", {
+        key,
+        body: { ...DEPOSIT, metadata: { txHash } },
+      });
+      assertEquals([status, body.code, body.details], [400, "invalid_request", [{
+        path: ["metadata", "txHash"],
+        message: "Not a transaction id of this network; leave it out where there is none",
+        code: "invalid_string",
+      }]], JSON.stringify(txHash));
+    }
+    const rows = await api.sql`SELECT FROM book.deposit WHERE merchant_id = ${id}`;
+    assertEquals(rows.length, 0);
+  },
+);
 
 test("a claim that came to nothing stands for its transaction no more", async () => {
   await using api = await testApi();
