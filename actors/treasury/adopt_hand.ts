@@ -27,12 +27,20 @@ import {
   orInDoubt,
   readBelieved,
 } from "../watcher/chain_in_doubt.ts";
+import { recordSpendsOf } from "../watcher/record_blocks.ts";
 
 /** The parts of a chain that are asked about a transaction. */
 type Deps = BesideScan<
   Pick<
     Chain,
-    "capabilities" | "hotWallet" | "eventAddress" | "addressOf" | "blocks" | "transaction" | "feeOf"
+    | "capabilities"
+    | "hotWallet"
+    | "deriveAddress"
+    | "eventAddress"
+    | "addressOf"
+    | "blocks"
+    | "transaction"
+    | "feeOf"
   >
 >;
 
@@ -190,6 +198,8 @@ export async function adoptHand(
   const fee = deps.chain.feeOf?.(shown, by.bytes) ?? shown.fee;
   const place = { height, hash, blockTime, fee };
   const adoption = { network, payer, txid, ...place, nonce, bytes: by.bytes, reason };
+  // a payout that it has paid is not given back, and stops signing until it is matched with it
+  await recordSpendsOf(deps.sql, { ...deps.chain, network }, block, txid);
   const done = await adoptForeignHand(deps.sql, adoption, audit);
   if ("refused" in done) return { kind: "refused", why: done.refused };
   return { kind: "adopted", nonce, notified: done.notified };

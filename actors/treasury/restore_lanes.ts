@@ -129,8 +129,8 @@ async function place(
 }
 
 /**
- * Brings one nonce back. Where the database refuses its transactions, its transfers are promised it without them: the signer
- * signs them again with it, and nothing else takes it.
+ * Brings one nonce back. Where the database refuses its transactions, each is tried by itself. Without any its transfers are
+ * promised it all the same: the signer signs them again with it, and nothing else takes it.
  */
 async function restoreApart(
   sql: Sql,
@@ -145,8 +145,17 @@ async function restoreApart(
       logEvent("failover.not_adopted", { network, outgoingId, reason: error });
     }
     if (lost.attempts.length === 0) return "not_waiting";
-    await keepToldNonce(sql, network, lost);
-    return await restoreApart(sql, network, { ...lost, attempts: [] });
+    const { attempts } = lost;
+    if (attempts.length === 1) {
+      await keepToldNonce(sql, network, lost);
+      return await restoreApart(sql, network, { ...lost, attempts: [] });
+    }
+    // what is refused of one transaction keeps no other of its nonce from being known
+    const ends: Restored[] = [];
+    for (const attempt of attempts) {
+      ends.push(await restoreApart(sql, network, { ...lost, attempts: [attempt] }));
+    }
+    return ends.find((end) => end === "restored") ?? ends.at(-1) ?? "not_waiting";
   }
 }
 

@@ -227,6 +227,22 @@ async function spendsOf(
   );
 }
 
+/**
+ * Keeps what one transaction of a solid block has moved out of own wallets, where no own transaction explains it: also what
+ * the scan's node may have left out.
+ */
+export async function recordSpendsOf(
+  sql: Sql,
+  chain: WatchedChain,
+  block: Block,
+  txid: string,
+): Promise<void> {
+  const transfers = block.transfers.filter((one) => one.txid === txid);
+  const spends = await spendsOf(sql, chain, [{ ...block, transfers }]);
+  if (spends.length === 0) return;
+  await recordUnknown(sql, chain, spends, await findOwnTransactions(sql, chain.network, [txid]));
+}
+
 /** Keeps those that no own transaction explains that may still be in a block or was paid, and says so. */
 async function recordUnknown(
   sql: Sql,

@@ -10,7 +10,7 @@ import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { endInternalTransfers, type InternalEnd } from "../sweeps/steps.ts";
-import { bigint, orNull, type RowOf, text } from "../table.ts";
+import { bigint, boolean, orNull, type RowOf, text } from "../table.ts";
 import type { EndTestimony } from "../watcher/late_outcomes.ts";
 import { NONCE_TAKEN } from "./cancel.ts";
 
@@ -53,6 +53,8 @@ const lockedShape = shape({
   status: text(),
   payer: text(),
   nonce: bigint(),
+  /** True where its nonce was used by what has moved the very terms of it, unknown to the books: it may have paid this one. */
+  mayBePaid: boolean(),
 });
 type Locked = RowOf<typeof lockedShape>;
 
@@ -64,8 +66,8 @@ const FOREIGN = "a transaction that the service did not sign has its nonce";
 /**
  * Ends nonces, everything that was signed with them, and what waits with them, in the transaction that is given:
  * transfers first, by id, then nonces, both locked. A transfer that was not moved goes back into the
- * queue without a nonce; where an administrator has taken it out of use, its merchant gives it back; what is
- * internal is planned anew.
+ * queue without a nonce; where an administrator has taken it out of use, its merchant gives it back, unless the transaction
+ * of another signer may have paid it; what is internal is planned anew.
  *
  * @returns the nonces that were open until now, and the merchants with a new inbox row
  * @throws where another transaction holds a row for longer than the `lock_timeout`
@@ -78,6 +80,8 @@ export async function endNonces(
   const locked = lockedShape.all(
     await tx`
     SELECT o.id, o.merchant_id, o.kind, o.payment_id, o.status, n.payer, n.nonce,
+      EXISTS (SELECT FROM hub.unknown_spend s WHERE s.network = o.network AND s.txid = f.used_by AND s.log_index >= 0
+        AND s.status IN ('open', 'listed', 'cold') AND s.recipient = o.destination AND s.currency = o.currency AND s.amount = o.amount) AS may_be_paid,
       (SELECT w.settlement_id FROM book.withdrawal w
        WHERE w.id = o.payment_id AND w.merchant_id = o.merchant_id) AS settlement_id
     FROM ${usedShape.rows(tx, "f", ends)}
@@ -166,8 +170,11 @@ function moveOf(row: Locked, end: NonceEnd, cancelBy: string | null): Move {
   if (row.status !== "signed") return { ...move, to: "kept" };
   if (result === "paid" || result === "unexpected") return { ...move, to: "final" };
   if (result === "failed" || row.paymentId === null) return { ...move, to: "dead" };
-  // its money stays promised: it is paid by another transaction, unless it was to be paid by none
-  return cancelBy === null ? { ...move, to: "queued" } : { ...move, to: "dead", isGivenUp: true };
+  // its money stays promised: it is paid by another transaction, unless it was to be paid by none; what has paid it, as far as
+  // is known, is matched with it by an administrator, and stops signing until then
+  return cancelBy === null || row.mayBePaid
+    ? { ...move, to: "queued" }
+    : { ...move, to: "dead", isGivenUp: true };
 }
 
 async function moveAll(

@@ -162,7 +162,12 @@ async function nextNonce(
   return next === null ? null : Number(next);
 }
 
-/** @returns whether it was not known */
+/**
+ * A payment whose nonce an administrator has asked to take out of use meanwhile may be in a block all the same: it is kept, and
+ * never sent from here.
+ *
+ * @returns whether it was not known
+ */
 async function storeAttempt(
   tx: TransactionSql,
   network: Network,
@@ -183,12 +188,16 @@ async function storeAttempt(
     await tx`
       INSERT INTO book.attempt
         (outgoing_id, number, merchant_id, network, txid, bytes, nonce, purpose, place, intents, created_at, fee_limit,
-         known_height)
+         known_height, adopted)
       VALUES (${id}, ${
       row?.attempts ?? 0
     }, ${merchantId}, ${network}, ${txid}, ${bytes}, ${nonce}, ${purpose},
         ${place}, ${intents.length}, now(), ${formatAmount(feeLimits[place] ?? ZERO)}::numeric,
-        (SELECT c.height FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'))`;
+        (SELECT c.height FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'),
+        ${purpose} = 'pay' AND EXISTS (
+          SELECT FROM book.outgoing o JOIN book.lane_nonce n ON n.network = o.network
+            AND n.payer = book.payer_of(o.wallet, o.fee_payer) AND n.nonce = o.nonce
+          WHERE o.id = ${id} AND o.merchant_id = ${merchantId} AND n.cancel_by IS NOT NULL))`;
   }
   return true;
 }
