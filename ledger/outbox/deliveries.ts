@@ -235,8 +235,9 @@ export async function redeliverEvents(
     }),
       queued AS (
         UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(), claimed_until = NULL
-        FROM due d
-        WHERE o.id = d.id AND o.merchant_id = ${merchantId} AND o.status = ${range.status}
+        -- by their ids, whatever the planner knows of the merchant: joined, all its events were compared with all that are due
+        WHERE o.id = ANY (ARRAY(SELECT d.id FROM due d)) AND o.merchant_id IS NOT DISTINCT FROM ${merchantId}
+          AND o.status IS NOT DISTINCT FROM ${range.status}
         RETURNING o.id),
       resumed AS (
         DELETE FROM book.webhook_endpoint
