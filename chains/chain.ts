@@ -337,6 +337,14 @@ export interface Chain {
    * @param bytes of that very transaction
    */
   feeOf?(transaction: IncludedTransaction, bytes: string): Amount;
+  /**
+   * The ids of a block's transactions, in their order, as its hash proves them; absent where they stand under the same proof as
+   * what the transactions did, or where nothing of a block is proven.
+   *
+   * @param hash of a block whose hash stands for its receipts
+   * @returns null where no node shows what proves them
+   */
+  provenIds?(hash: string, signal?: AbortSignal): Promise<readonly string[] | null>;
   /** Offers the bytes to every configured node; never retried here. */
   broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
   /**

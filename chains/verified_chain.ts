@@ -49,6 +49,7 @@ const TREATMENTS: {
   envelope: "free",
   termsOf: "free",
   feeOf: "free",
+  provenIds: "read",
   // its bytes were signed for a checked chain, so that holding them back would only delay them
   broadcast: "free",
   balanceOf: "read",

@@ -205,7 +205,7 @@ export const EVENTS = {
   ],
   "transfer.end_unproven": [
     "warning",
-    "{network}: {transfer} has failed or was cancelled by one node's word, and a second node is asked before it counts",
+    "{network}: {transfer} has failed or was cancelled by one node's word, which counts once a second node, or its block, proves it",
   ],
   "transfer.end_held": [
     "error",

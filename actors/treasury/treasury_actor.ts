@@ -10,6 +10,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { countInFlight, type InFlight, readInFlight } from "../../ledger/treasury/in_flight.ts";
 import type { QueueOf } from "../../ledger/treasury/pull_queued.ts";
@@ -192,7 +193,9 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       const second = this.#deps.policy?.(network).second ?? null;
       const { now } = this.#deps;
       await readAgain({ sql, chain: this.#chain, stopped, second, now, wake }, solid);
-      if (second !== null) unprovenEnds = (await readLargeEnds(sql, network, second.above)).length;
+      // where ids are proven, an end of any amount may wait for that
+      const above = this.#chain.provenIds === undefined ? second?.above : ZERO;
+      if (above !== undefined) unprovenEnds = (await readLargeEnds(sql, network, above)).length;
       const givenUp = await this.#expiryProofs.poll(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
     });

@@ -22,6 +22,7 @@ import { recordForeignHands } from "../../ledger/lanes/foreign_hands.ts";
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
+import { recordExpiryDoubts } from "../../ledger/treasury/expired_attempts.ts";
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import {
   findOwnTransactions,
@@ -33,12 +34,19 @@ import { type EndProofs, unprovenEnds } from "../../ledger/watcher/end_proofs.ts
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
 import { quarantineMisdirected } from "./misdirected_transfers.ts";
+import { type UnnamedEnd, unnamedEnds } from "./named_ends.ts";
 import { outcomesOf, type Shown } from "./outcomes_of.ts";
 
 /** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
   Chain,
-  "network" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress" | "feeOf"
+  | "network"
+  | "hotWallet"
+  | "deriveAddress"
+  | "addressOf"
+  | "eventAddress"
+  | "feeOf"
+  | "provenIds"
 >;
 
 /**
@@ -73,10 +81,12 @@ export async function recordBlocks(
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   if (view === "head") await markSeen(sql, network, blocks);
   const outcomes = undecidedOutcomes(chain, own, blocks, proofs);
-  const unproven = unprovenEnds(outcomes, own, proofs);
+  const unnamed = await unnamedEnds(chain, blocks, outcomes);
+  const unproven = new Set([...unprovenEnds(outcomes, own, proofs), ...unnamed.keys()]);
   const written = outcomes.filter((outcome) => !unproven.has(outcome));
   for (const outcome of written) logOutcome(network, outcome);
   const told = await recordOutcomes(sql, network, outcomes, unproven);
+  await tellUnnamed(sql, network, unnamed);
   if (isTracing()) traceOutcomes(network, written);
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
   // no merchant hears of these: they wait for an operator
@@ -84,6 +94,26 @@ export async function recordBlocks(
     logEvent("wallet.lost_address_paid", { network });
   }
   return owners;
+}
+
+/** Tells of ends that are listed until the ids of their blocks are proven. */
+async function tellUnnamed(
+  sql: Sql,
+  network: Network,
+  unnamed: ReadonlyMap<OutcomeFinding, UnnamedEnd>,
+): Promise<void> {
+  const doubts = new Map(
+    [...unnamed].map(([{ own: { outgoingId }, height }, { reason, isBelied }]) => [
+      outgoingId,
+      { reason: `in block ${height}, and not ended yet: ${reason}`, isBelied },
+    ]),
+  );
+  const reasons = new Map([...doubts].map(([id, { reason }]) => [id, reason]));
+  for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
+    const { reason, isBelied } = doubts.get(outgoingId) ?? {};
+    const event = isBelied === true ? "transfer.disputed" : "transfer.unproven";
+    logEvent(event, { network, outgoingId, reason });
+  }
 }
 
 /** Traces the ends of own transactions. */

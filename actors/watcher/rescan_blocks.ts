@@ -13,7 +13,16 @@ const AT_ONCE = 20;
 /** A chain whose blocks are read again. */
 export interface RescanDeps extends
   BesideScan<
-    Pick<Chain, "blocks" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress">
+    Pick<
+      Chain,
+      | "blocks"
+      | "hotWallet"
+      | "deriveAddress"
+      | "addressOf"
+      | "eventAddress"
+      | "feeOf"
+      | "provenIds"
+    >
   > {
   readonly network: Network;
   /** Proofs that ends of large transfers need; null, or absent: a node's word is enough. */

@@ -324,7 +324,7 @@ const REASON_ALERTS: Readonly<Record<ReasonKind, Row>> = {
   payout_unproven: [
     "ticket",
     "10m",
-    "An expired payout waits for a second node",
+    "An expired or failed payout waits for its proof",
     "It is not made anew meanwhile",
     "payouts-wait",
   ],

@@ -44,7 +44,7 @@ const KINDS = {
   deposit_claims: / transfers wait for a deposit by hand that was not decided$/,
   contract_missing:
     / are enabled and passed over, as it has no contract$| were read without the contract of /,
-  payout_unproven: / expired or failed payouts that a second node must prove$/,
+  payout_unproven: / expired or failed payouts that a second node, or their block, must prove$/,
   lane_stopped: / signs nothing as /,
   lane_closed: / deposit addresses whose nonces are not those of the books$/,
   fees_high: / transactions have burned .* of its coin today, more than /,

@@ -68,7 +68,7 @@ export function treasuryReasons(
   }
   if (status.withoutExpiryProof > 0) {
     reasons.push(
-      `${network} has ${status.withoutExpiryProof} expired or failed payouts that a second node must prove`,
+      `${network} has ${status.withoutExpiryProof} expired or failed payouts that a second node, or their block, must prove`,
     );
   }
   const { lane } = status;

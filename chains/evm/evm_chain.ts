@@ -30,6 +30,7 @@ import { evmGasPort } from "./read/gas.ts";
 import { makeSource } from "./read/make_source.ts";
 import type { IgnoredTransfers } from "./read/parse_block.ts";
 import { readBalance } from "./read/read_balance.ts";
+import { readProvenIds } from "./read/proven_ids.ts";
 import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
 import { readTransaction } from "./read/read_transaction.ts";
 import { evmTransactionId } from "./transaction_id.ts";
@@ -269,6 +270,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     envelope: (_, fee, nonce) => makeEnvelope(network, fee, nonce),
     termsOf: (bytes) => signedTerms(bytes),
     feeOf: feeBySigned,
+    provenIds: (hash, signal) => readProvenIds(parts, hash, signal),
     broadcast: (signed, signal) => broadcastToAll(pool.offers, signed, signal),
     balanceOf: (address, asset, signal, checkpoint) =>
       readBalance(parts, address, tokenOf(parts, asset), signal, checkpoint),

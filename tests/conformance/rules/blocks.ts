@@ -45,6 +45,25 @@ export function blockRules(rule: Rule, kind: Kind): void {
     assertEquals(isSparse, kind.skips, "a chain that is said to skip heights has to show it");
   });
 
+  rule(
+    "where ids are proven apart, those of a block are the ones that its transactions have",
+    async (harness) => {
+      const { chain, currency } = harness;
+      for (let i = 0; i < 3; i++) {
+        await harness.pay({ to: chain.deriveAddress(i), asset: currency, amount: amountOf("1") });
+      }
+      await harness.mine(ENOUGH);
+      const { provenIds } = chain;
+      if (provenIds === undefined) return;
+      const blocks = await blocksSince(chain, 1, "head");
+      assertGreater(Math.max(...blocks.map(({ transactions }) => transactions.length)), 0);
+      for (const { hash, transactions } of blocks) {
+        assertEquals(await provenIds(hash), transactions.map(({ txid }) => txid));
+      }
+      assertEquals(await provenIds(`0x${"0".repeat(64)}`), null);
+    },
+  );
+
   rule("a block is missing from a view that has not reached it", async (harness) => {
     const { chain } = harness;
     await harness.mine(ENOUGH);
