@@ -82,6 +82,8 @@ export class Engine {
       usdRate: deps.usdRate,
       onCommitted: (news) => this.#announce(news),
       liquidity: (network, currency) => this.liquidity(network, currency),
+      // what is queued may be paid in blocks that the scan has yet to read
+      holdsRefunds: (network) => chains.has(network) && isBehindSigning(this.watched.get(network)),
     });
     this.addressBook = new AddressBook(sql, chains);
     this.history = new HistoryWatch({
@@ -115,7 +117,10 @@ export class Engine {
       onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
       scanStopped: (network) => this.watched.get(network)?.stopped ?? null,
-      signsFrom: (network) => this.watched.get(network)?.signsFrom ?? null,
+      signsFrom: (network) => {
+        const status = this.watched.get(network);
+        return status?.comparison === "over" ? status.signsFrom : null;
+      },
       isHeadRead: (network) => this.watched.get(network)?.isHeadRead ?? false,
       isHeadLeftOut: (network) => {
         const status = this.watched.get(network);

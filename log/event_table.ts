@@ -414,6 +414,18 @@ export const EVENTS = {
     "debug",
     "{network}: the cursor is at {height} no longer, or in another history",
   ],
+  "chain.head_uncompared": [
+    "warning",
+    "{network}: nothing is signed before newest blocks are compared with the books, it is tried again: {reason}",
+  ],
+  "chain.head_not_compared": [
+    "error",
+    "{network}: nodes show no newest blocks, signing goes on without a comparison of them with the books: {reason}",
+  ],
+  "chain.head_unknown": [
+    "error",
+    "{network}: block {head} or one below shows transactions of own wallets that the books do not know: nothing is signed before block {height} is read",
+  ],
   "chain.stopped": ["fatal", "{network} is read no further: {reason}, not {hash}"],
   "chain.refused": [
     "fatal",

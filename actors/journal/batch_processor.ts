@@ -51,6 +51,8 @@ export class BatchProcessor {
     if ("kind" in parts) {
       return await recover(this.#recovering, parts, unanswered(batch), attempt);
     }
+    // each time it answers a sender at least, so that it comes to an end
+    if (this.#refuseHeld(parts)) return await this.process(unanswered(batch), attempt);
     const isDirty = parts.some(({ unit }) => unit.isDirty);
     const outcome = await this.#attempt(
       merchantsOf(parts),
@@ -64,6 +66,23 @@ export class BatchProcessor {
       default:
         return await recover(this.#recovering, outcome, unanswered(batch), attempt);
     }
+  }
+
+  /**
+   * Refuses refunds of queued payouts that this node's scan may yet find in blocks. The write compares what the database
+   * knows to stop signing, and no write of another node knows what this one waits for.
+   *
+   * @returns true where one was refused, so that the others are decided again
+   */
+  #refuseHeld(parts: readonly MerchantBatch[]): boolean {
+    const { holdsRefunds } = this.#context;
+    const held = parts.flatMap(({ messages }) => messages).filter(({ queued, refunds }) =>
+      queued.kind === "command" && refunds.some(holdsRefunds)
+    );
+    for (const { queued } of held) {
+      if (queued.kind === "command") queued.answer({ kind: "overloaded" });
+    }
+    return held.length > 0;
   }
 
   /** Messages of merchants that are paused by now wait in their mailboxes. */

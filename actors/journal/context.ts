@@ -46,6 +46,11 @@ export interface JournalOptions {
   readonly onCommitted: (committed: Committed) => void;
   /** Amounts that hot wallets can still pay. Left out: no payout is refused for lack of funds. */
   readonly liquidity?: Liquidity;
+  /**
+   * True while a queued payout of a network may be paid in blocks that this node has yet to read, so that its refund waits.
+   * Left out: none is known to be.
+   */
+  readonly holdsRefunds?: (network: Network) => boolean;
   /** The most messages of one batch, default 500; a bench compares it with 1. */
   readonly batchLimit?: number;
   /** Merchants that stay in memory, default 10,000. */
@@ -116,6 +121,7 @@ export class JournalContext {
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
   readonly liquidity: Liquidity;
+  readonly holdsRefunds: (network: Network) => boolean;
   readonly limit: number;
   readonly queue = new MerchantQueue(QUEUE_CAPACITY, MAILBOX_CAPACITY);
   readonly active: ActiveMerchants;
@@ -143,6 +149,7 @@ export class JournalContext {
     this.usdRate = options.usdRate;
     this.onCommitted = options.onCommitted;
     this.liquidity = options.liquidity ?? (() => null);
+    this.holdsRefunds = options.holdsRefunds ?? (() => false);
     this.limit = options.batchLimit ?? BATCH_LIMIT;
     this.active = new ActiveMerchants(options.activeMerchants ?? ACTIVE_MERCHANTS);
   }

@@ -6,7 +6,7 @@ import { type PromisedNonce, readNextNonce } from "../../ledger/lanes/open_nonce
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { logEvent } from "../../log/log_event.ts";
-import { Aside } from "./aside.ts";
+import { Aside } from "../runtime/aside.ts";
 import { payerOf } from "./liquidity.ts";
 import type { PartBound } from "./part_bound.ts";
 

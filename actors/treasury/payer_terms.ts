@@ -9,7 +9,7 @@ import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { LaneAsk } from "../../chains/lane.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import { logEvent } from "../../log/log_event.ts";
-import { Aside } from "./aside.ts";
+import { Aside } from "../runtime/aside.ts";
 import { payerOf } from "./liquidity.ts";
 
 /** Addresses whose coin is asked for in one turn; those that were not asked for the longest come first. */

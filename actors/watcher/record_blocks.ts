@@ -237,7 +237,7 @@ export interface Spend {
 }
 
 /** The transfers that left the hot wallet or own addresses; one query for all of them. */
-async function spendsOf(
+export async function spendsOf(
   sql: Sql,
   { network, hotWallet, eventAddress }: WatchedChain,
   blocks: readonly Block[],

@@ -4,6 +4,7 @@ import type { Chain } from "../../chains/chain.ts";
 import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { CallRests, LONG_REST_MS } from "./call_rests.ts";
+import { type ComparisonState, HeadComparison } from "./head_comparison.ts";
 import { KeptBlocks } from "./kept_blocks.ts";
 import { UnreadableBlocks } from "./unreadable_blocks.ts";
 
@@ -16,9 +17,12 @@ export interface WatcherStatus {
   readonly readSolidTime: number;
   /**
    * Height that the solid cursor has to have reached before anything is signed: what nodes said at first was the newest one,
-   * and what this process has read, as a database that was set back lacks what left wallets since. Null: not known yet.
+   * and what this process has read, as a database that was set back lacks what left wallets since; and the blocks whose newest
+   * show that the books lack it. Null: not known yet.
    */
   readonly signsFrom: number | null;
+  /** State of the comparison of newest blocks with the books: nothing is signed before it is over. */
+  readonly comparison: ComparisonState;
   /** Height of the newest block that was seen; it may still change. */
   readonly readHead: number;
   /** Last time that the chain's solid blocks were reached, milliseconds of the monotonic clock; 0: never. */
@@ -54,10 +58,11 @@ export function lagOf({ chainSolid, readSolid }: WatcherStatus): number {
 
 /** True where nothing is signed as the scan has yet to read blocks, or was not begun. */
 export function isBehindSigning(
-  status: Pick<WatcherStatus, "signsFrom" | "readSolid"> | undefined,
+  status: Pick<WatcherStatus, "signsFrom" | "readSolid" | "comparison"> | undefined,
 ): boolean {
   const from = status?.signsFrom ?? null;
-  return status === undefined || from === null || status.readSolid < from;
+  return status === undefined || from === null || status.readSolid < from ||
+    status.comparison !== "over";
 }
 
 /** True where newest blocks are left out on purpose, so that nothing of what they hold is marked. */
@@ -174,8 +179,9 @@ export class ScanMemory {
   /** Blocks that the head view has read, for the scan. */
   readonly kept: KeptBlocks;
   chainSolid = 0;
-  /** See {@linkcode WatcherStatus.signsFrom}. */
+  /** The part of {@linkcode WatcherStatus.signsFrom} that solid blocks tell. */
   #signsFrom: number | null = null;
+  readonly comparison: HeadComparison;
   /** Last time that a node said that the chain was so long. */
   #chainSolidAt = 0;
   readSolid = 0;
@@ -208,6 +214,7 @@ export class ScanMemory {
     this.progress = new ScanProgress(chain, monotonic);
     this.kept = new KeptBlocks(chain.capabilities.keptHeadBlocks ?? 0);
     this.rests = new CallRests(monotonic);
+    this.comparison = new HeadComparison(monotonic);
     this.unreadable = new UnreadableBlocks(chain.network, monotonic);
     this.#newest.grewAt = monotonic();
   }
@@ -231,13 +238,21 @@ export class ScanMemory {
     return this.isHeadRead && this.#headAgeMs < STALE_HEAD_MS;
   }
 
+  /** True where the scan has read what nodes said at first that the chain had, so that the blocks above are compared. */
+  get isScanReached(): boolean {
+    return this.#signsFrom !== null && this.readSolid >= this.#signsFrom;
+  }
+
   get status(): WatcherStatus {
     const { chainSolid, readSolid, readSolidTime, blocksRead, stopped } = this;
     return {
       chainSolid,
       readSolid,
       readSolidTime,
-      signsFrom: this.#signsFrom === null ? null : Math.max(this.#signsFrom, readSolid),
+      signsFrom: this.#signsFrom === null
+        ? null
+        : Math.max(this.#signsFrom, this.comparison.awaited, readSolid),
+      comparison: this.comparison.state,
       readHead: Math.max(readSolid, this.head?.height ?? 0),
       reachedAt: this.reachedAt,
       headReachedAt: this.headReachedAt,
@@ -255,6 +270,7 @@ export class ScanMemory {
   recordRead(height: number, time: number): void {
     if (this.#signsFrom !== null && height < this.readSolid) {
       this.#signsFrom = Math.max(this.#signsFrom, this.readSolid);
+      this.comparison.begin();
     }
     this.readSolid = height;
     this.readSolidTime = time;

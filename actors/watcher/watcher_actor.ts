@@ -14,8 +14,10 @@ import type { Amount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { storeContracts } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
+import { Aside } from "../runtime/aside.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { callsLeft, LONG_REST_MS } from "./call_rests.ts";
+import { compareHead } from "./compare_head.ts";
 import { goOnFromHead, viewHead } from "./head_view.ts";
 import { ScanMemory, type Watched, type WatcherStatus } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
@@ -24,6 +26,9 @@ import { scanSolid } from "./solid_scan.ts";
 const EARLY_MS = 250;
 /** Time that one look may take, milliseconds; what it has read until then is kept. */
 const LOOK_MS: Readonly<Record<Finality, number>> = { head: 30_000, solid: 150_000 };
+
+/** Pause between two tries to compare newest blocks with the books, which signing waits for; milliseconds. */
+const COMPARE_MS = 1_000;
 
 /** Pauses between two looks at the views of a chain, milliseconds. */
 export interface ViewPace {
@@ -114,16 +119,34 @@ async function openScan(watched: Watched, deps: WatcherDeps): Promise<Look> {
   const { sql, chain: { network, capabilities: { contracts } }, memory } = watched;
   await memory.unreadable.recall(sql, "solid");
   if (contracts !== undefined) await storeContracts(sql, network, contracts);
-  const onReached = () => reportStatus(watched, deps);
-  const onSolid = () => {
-    onReached();
-    deps.onSolid(network);
+  // nodes that are slow to show newest blocks delay no solid one
+  const aside = new Aside();
+  const compare = async (signal: AbortSignal) => {
+    await compareHead(watched, signal);
+    reportStatus(watched, deps);
   };
   return async (signal) => {
-    const { hasMore } = await scanSolid({ ...watched, onReached, onSolid }, signal);
+    let isReached = false;
+    const onReached = () => {
+      isReached = true;
+      reportStatus(watched, deps);
+    };
+    const onSolid = () => {
+      reportStatus(watched, deps);
+      deps.onSolid(network);
+    };
+    let hasMore = false;
+    try {
+      ({ hasMore } = await scanSolid({ ...watched, onReached, onSolid }, signal));
+    } finally {
+      // nodes that answer nothing are no reason to let signing go on, and blocks that cannot be read none to hold it
+      if (isReached) await aside.run(compare);
+    }
     if (hasMore) deps.again(network);
     // what is left to read is due at once
-    return hasMore ? -Infinity : deps.views?.(network)?.solidMs ?? 0;
+    if (hasMore) return -Infinity;
+    const { solidMs = 0 } = deps.views?.(network) ?? {};
+    return memory.comparison.state === "over" ? solidMs : Math.min(solidMs, COMPARE_MS);
   };
 }
 

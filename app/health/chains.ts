@@ -1,11 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import {
-  isBehindSigning,
-  lagOf,
-  STALE_HEAD_MS,
-  type WatcherStatus,
-} from "../../actors/watcher/scan_memory.ts";
+import { lagOf, STALE_HEAD_MS, type WatcherStatus } from "../../actors/watcher/scan_memory.ts";
 import { LONG_REST_MS } from "../../actors/watcher/call_rests.ts";
 import { misdirectedDust } from "../../actors/watcher/misdirected_transfers.ts";
 import { PROFILES } from "../../chains/profiles.ts";
@@ -42,12 +37,15 @@ export function chainReasons(
   if (isRead && lag > 0 && lagMs > LAG_MS) {
     reasons.push(`${network} is ${Math.round(lagMs / 1_000)} s behind, ${lag} blocks`);
   }
-  if (status.signsFrom !== null && isBehindSigning(status)) {
+  if (awaitedBlocks(status) > 0) {
     reasons.push(
       `${network} signs nothing before block ${status.signsFrom} is read, ${
         awaitedBlocks(status)
       } are left`,
     );
+  }
+  if (status.comparison === "failing") {
+    reasons.push(`${network} signs nothing before its newest blocks are compared with the books`);
   }
   if (monotonic - status.reachedAt > SILENT_MS + status.restMs) {
     reasons.push(`${network} cannot be reached`);

@@ -18,7 +18,8 @@ const KINDS = {
   signer: /^payouts wait: | payouts cannot be signed$/,
   chain_head_unreached: /'s newest blocks cannot be reached$/,
   chain_unreached: / was not reached yet$| cannot be reached$/,
-  scan_awaited: / signs nothing before block \d+ is read, \d+ are left$/,
+  scan_awaited:
+    / signs nothing before (?:block \d+ is read, \d+ are left|its newest blocks are compared with the books)$/,
   chain_lag: / is \d+ s behind, \d+ blocks$/,
   chain_head_stale: /'s newest blocks have not grown for \d+ minutes$/,
   chain_refused: / is read no further: Cannot use .* as its contract has /,

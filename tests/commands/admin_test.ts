@@ -273,6 +273,7 @@ test("a network whose nodes are silent is not shown as read to its end, and they
     readSolid: 1_202,
     readSolidTime: Date.now(),
     signsFrom: 1_202,
+    comparison: "over" as const,
     readHead: 1_219,
     reachedAt: performance.now() - silentMs,
     headReachedAt: null,

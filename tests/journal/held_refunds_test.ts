@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { IngestWithdrawal } from "../../actors/merchant/messages.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import {
   addMerchant,
   booksFaults,
@@ -116,5 +117,32 @@ test("refunds that wait for signing cost the others two commits, however many th
   const [row] = await sql<{ n: number }[]>`
     SELECT count(*)::int AS n FROM book.withdrawal WHERE status = 'PENDING'`;
   assertEquals(row?.n, made.length + 2);
+  await journal.stop(1_000);
+});
+
+test("a refund of a queued payout waits while this node has yet to read blocks that may have paid it, by its network, and what came with it does not", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const held = new Set<Network>();
+  const journal = openJournal(sql, { holdsRefunds: (network) => held.has(network) });
+  const merchantId = await addMerchant(sql);
+  await fund(sql, journal, merchantId, "100");
+  const [failed, paid] = [reserveCommand(), reserveCommand()];
+  for (const command of [failed, paid]) await journal.ask(merchantId, command, 60_000);
+  const { network } = failed;
+  const refund = () => journal.ask(merchantId, upstream(failed.withdrawalId, null), 60_000);
+  held.add(network);
+  const payment = { txid: "ab".repeat(32), height: 5, own: false };
+  const answers = await Promise.all([
+    refund(),
+    journal.ask(merchantId, upstream(paid.withdrawalId, payment), 60_000),
+    journal.ask(merchantId, reserveCommand(), 60_000),
+    refund(),
+  ]);
+  assertEquals(answers.map(({ kind }) => kind), ["overloaded", "done", "done", "overloaded"]);
+  held.clear();
+  held.add(network === "TRX" ? "ETH" : "TRX");
+  assertEquals((await refund()).kind, "done");
+  assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

@@ -5,6 +5,7 @@ import { CallMeter } from "../../chains/nodes/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
 import { chainReasons } from "../../app/health/chains.ts";
 import { storeNodes } from "../../app/open/store_nodes.ts";
+import { until } from "../support/books.ts";
 import { nodeState } from "../support/node_state.ts";
 import { PAPER_BLOCK, paperChain } from "../support/paper_chain.ts";
 import { testDatabase } from "../support/database.ts";
@@ -145,15 +146,17 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   const watcher = watch(sql, () => ({ ...chain, nodes }));
   watcher.clock = MIDNIGHT + 6 * 3_600_000;
   await watcher.look();
-  assertEquals([heads, watcher.status().restMs], [1, 0]);
+  // the start's comparison with the books, and the view
+  await until(() => heads === 2);
+  assertEquals(watcher.status().restMs, 0);
   cost = 50;
   await watcher.look();
-  assertEquals([heads, watcher.status().restMs], [1, 60_000]);
+  assertEquals([heads, watcher.status().restMs], [2, 60_000]);
   await watcher.look();
   assertEquals(calls, 99_050, "it rests");
   watcher.pass(60_000);
   await watcher.look();
-  assertEquals([calls, heads], [99_100, 1]);
+  assertEquals([calls, heads], [99_100, 2]);
   const engine = {
     nodes: () => nodes.states,
     watched: new Map([["TRX", watcher.status()]] as const),

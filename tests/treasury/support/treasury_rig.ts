@@ -90,6 +90,7 @@ export interface PayoutState {
 export interface TreasuryRig extends AsyncDisposable {
   readonly sql: Sql;
   readonly api: TestApi;
+  /** The one that runs, or ran last. */
   readonly engine: Engine;
   readonly chain: Chain;
   readonly chainUrl: string;
@@ -106,6 +107,10 @@ export interface TreasuryRig extends AsyncDisposable {
   /** Makes blocks until something is true. */
   mineUntil(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
   setFaults(faults: readonly Partial<Fault>[]): Promise<void>;
+  /** Ends the engine. */
+  halt(): Promise<void>;
+  /** Starts another one, with a signer that remembers nothing. */
+  restart(): Promise<void>;
   control(path: string, body: unknown): Promise<unknown>;
 }
 
@@ -171,18 +176,20 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
   const { sql } = api;
   await addWallet(sql, NETWORK, hot.address, "wal_treasury");
   await storeColdWallet(sql, NETWORK, options.coldAddress ?? null);
-  engine = new Engine({
-    sql,
-    journalSql: sql,
-    chains,
-    signer: signerOf(sql, keys, contracts, options),
-    webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: () => ({ pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
-    now: Date.now,
-    usdRate: () => "1",
-    treasuryPolicy: () => policy,
-    coinRate: () => "0.3",
-  });
+  const make = () =>
+    new Engine({
+      sql,
+      journalSql: sql,
+      chains,
+      signer: signerOf(sql, keys, contracts, options),
+      webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
+      pace: () => ({ pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 }),
+      now: Date.now,
+      usdRate: () => "1",
+      treasuryPolicy: () => policy,
+      coinRate: () => "0.3",
+    });
+  engine = make();
   stack.defer(() => running().stop(5_000));
   const control = async (path: string, body: unknown): Promise<unknown> => {
     const response = await fetch(dev.url + path, { method: "POST", body: JSON.stringify(body) });
@@ -190,11 +197,12 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
     if (response.ok) return answer;
     throw new Error(`Cannot control the chain as it refused: ${JSON.stringify(answer)}`);
   };
-  await control("/dev/mine", { blocks: 4 });
+  const settling = { blocks: 4 + (options.solidLag ?? 0) };
+  await control("/dev/mine", settling);
   if (options.coin !== undefined) {
     const spare = subtract(await chain.balanceOf(hot.address, "native"), amount(options.coin));
     await sendCoin(chain, hot, dev.faucetAddress, spare);
-    await control("/dev/mine", { blocks: 4 });
+    await control("/dev/mine", settling);
   }
   await engine.start();
   const mine = async (blocks: number, intervalMs = 1_000) => {
@@ -208,7 +216,9 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
   return {
     sql,
     api,
-    engine,
+    get engine() {
+      return running();
+    },
     chain,
     chainUrl: dev.url,
     fees,
@@ -242,6 +252,11 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
         await new Promise((resolve) => setTimeout(resolve, 40));
       }
       throw new Error(`Cannot go on as it did not come true: ${what}`);
+    },
+    halt: () => running().stop(5_000),
+    async restart() {
+      engine = make();
+      await engine.start();
     },
     async setFaults(faults) {
       await control("/dev/config", {

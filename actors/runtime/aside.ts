@@ -1,10 +1,10 @@
-/** Time for which a turn waits for what is asked aside, milliseconds: nodes that are near have answered by then. */
+/** Time for which a turn of an actor waits for what is asked aside, milliseconds: nodes that are near have answered by then. */
 const WAIT_MS = 250;
 /** The longest that it may go on without the turns, milliseconds. */
 const GOES_ON_MS = 10_000;
 
 /**
- * Questions to nodes that no turn of a treasury has to wait for: what is answered late counts in a later turn. One round of
+ * Questions to nodes that no turn of an actor has to wait for: what is answered late counts in a later turn. One round of
  * them is under way at a time.
  */
 export class Aside {

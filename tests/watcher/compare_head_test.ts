@@ -1,0 +1,205 @@
+/** The comparison of newest blocks with the books: what it waits for, and for how long. @module */
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { compareHead } from "../../actors/watcher/compare_head.ts";
+import { isBehindSigning, ScanMemory } from "../../actors/watcher/scan_memory.ts";
+import { chainReasons } from "../../app/health/chains.ts";
+import { kindOf } from "../../app/health/reason_table.ts";
+import { type Block, type Chain, ChainUnavailable, type Transfer } from "../../chains/chain.ts";
+import { amount } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { PAPER_BLOCK, paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const MINUTE = 60_000;
+const SOLID = PAPER_BLOCK.height;
+
+/** A block that continues the one before; what it holds left the hot wallet. */
+function blockAt(height: number, spends: readonly string[] = [], parentHash?: string): Block {
+  const at = PAPER_BLOCK.time + height * 3_000;
+  const transfers = spends.map((txid): Transfer => ({
+    txid,
+    logIndex: 0,
+    currency: "USDT",
+    eventFrom: "hot-wallet",
+    eventTo: "customer",
+    amount: amount("5"),
+    diesAfter: at,
+    expiresAt: at,
+  }));
+  return {
+    height,
+    parentHeight: height - 1,
+    hash: String(height),
+    parentHash: parentHash ?? String(height - 1),
+    time: at,
+    tick: at,
+    transactions: spends.map((txid) => ({ txid, success: true, failure: null, fee: amount("1") })),
+    transfers,
+  };
+}
+
+/** A start whose scan has read all solid blocks; the chain above them is what a test says. */
+async function openStart() {
+  const database = await testDatabase();
+  const { sql } = database;
+  const { height, hash, time, tick } = PAPER_BLOCK;
+  await sql`
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    VALUES ('TRX', 'solid', ${height}, ${hash}, ${new Date(time)}, ${new Date(
+    time,
+  )}, ${tick}, ${tick})`;
+  const clock = { now: 1_000 };
+  const said = { newest: SOLID, blocks: [] as readonly Block[], isSilent: false, asked: 0 };
+  const heard = () => {
+    if (said.isSilent) throw new ChainUnavailable("timeout", "Cannot read as nodes are silent");
+  };
+  const chain: Chain = paperChain("TRX", {
+    head: () => {
+      said.asked++;
+      return said.isSilent
+        ? Promise.reject(new ChainUnavailable("timeout", "Cannot read as nodes are silent"))
+        : Promise.resolve({ ...PAPER_BLOCK, height: said.newest });
+    },
+    async *blocks(from, to) {
+      for (let at = from; at <= to; at++) {
+        heard();
+        const block = said.blocks.find((one) => one.height === at);
+        if (block === undefined) return yield { kind: "missing", height: at };
+        yield { kind: "block", block };
+      }
+    },
+  });
+  const memory = new ScanMemory(chain, () => clock.now);
+  memory.recordChainSolid(height);
+  memory.recordRead(height, time);
+  const watched = { sql, chain, memory, wakeMerchants: () => {} };
+  const look = async () => {
+    await compareHead(watched, new AbortController().signal);
+    return isBehindSigning(memory.status);
+  };
+  return {
+    sql,
+    clock,
+    said,
+    memory,
+    look,
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+test("a transfer that the books have never signed holds signing until half a minute of blocks above the newest is read, and newer blocks hold it no longer", async () => {
+  await using start = await openStart();
+  start.said.newest = SOLID + 2;
+  start.said.blocks = [blockAt(SOLID + 1, ["unknown"]), blockAt(SOLID + 2)];
+  assertEquals(isBehindSigning(start.memory.status), true, "before it is compared");
+  assertEquals(await start.look(), true);
+  assertEquals(start.memory.status.signsFrom, SOLID + 12);
+  start.said.newest = SOLID + 100;
+  start.memory.recordRead(SOLID + 11, 1);
+  assertEquals(await start.look(), true);
+  start.memory.recordRead(SOLID + 12, 1);
+  assertEquals(await start.look(), false);
+});
+
+test("newest blocks without transfers out of own wallets hold nothing, and are compared once", async () => {
+  await using start = await openStart();
+  start.said.newest = SOLID + 1;
+  start.said.blocks = [blockAt(SOLID + 1)];
+  assertEquals(await start.look(), false);
+  start.said.newest = SOLID + 2;
+  start.said.blocks = [blockAt(SOLID + 2, ["unknown"])];
+  assertEquals([await start.look(), start.said.asked], [false, 1]);
+});
+
+test("a cursor that goes back has newest blocks compared again, once the scan has read what it had", async () => {
+  await using start = await openStart();
+  assertEquals(await start.look(), false);
+  start.memory.recordRead(SOLID - 3, 1);
+  assertEquals([await start.look(), start.said.asked], [true, 1]);
+  start.said.newest = SOLID + 1;
+  start.said.blocks = [blockAt(SOLID + 1, ["unknown"])];
+  start.memory.recordRead(SOLID, 1);
+  assertEquals(await start.look(), true);
+  assertEquals(start.memory.status.signsFrom, SOLID + 11);
+});
+
+test("nodes that do not show a newest block hold signing for a minute of tries and tell it, then what was compared counts", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  said.newest = SOLID + 2;
+  const engine = { nodes: () => [], watched: new Map([["TRX", memory.status] as const]) };
+  const told = () => {
+    engine.watched.set("TRX", memory.status);
+    return chainReasons(engine, "TRX", PAPER_BLOCK.time, 0).map(kindOf);
+  };
+  assertEquals(told(), []);
+  for (let tries = 1; tries < 12; tries++) {
+    assertEquals(await start.look(), true);
+    assertEquals(told(), tries === 1 ? [] : ["scan_awaited"]);
+    clock.now += MINUTE / 10;
+  }
+  assertEquals(await start.look(), false);
+  assertEquals(told(), []);
+});
+
+test("what newest blocks have shown to be unknown counts, although nodes fall silent then", async () => {
+  await using start = await openStart();
+  const { said, clock } = start;
+  said.newest = SOLID + 2;
+  said.blocks = [blockAt(SOLID + 1, ["unknown"])];
+  await start.look();
+  said.isSilent = true;
+  for (let tries = 1; tries < 12; tries++) {
+    clock.now += MINUTE;
+    await start.look();
+  }
+  assertEquals([start.memory.comparison.state, start.memory.status.signsFrom], [
+    "over",
+    SOLID + 11,
+  ]);
+});
+
+test("a branch that is left is compared from the solid block up", async () => {
+  await using start = await openStart();
+  const { said } = start;
+  said.newest = SOLID + 3;
+  said.blocks = [blockAt(SOLID + 1), blockAt(SOLID + 2)];
+  assertEquals(await start.look(), true);
+  said.blocks = [blockAt(SOLID + 1, ["unknown"]), blockAt(SOLID + 2), blockAt(SOLID + 3, [], "x")];
+  assertEquals([await start.look(), start.memory.comparison.state], [true, "failing"]);
+  said.blocks = [blockAt(SOLID + 1, ["unknown"]), blockAt(SOLID + 2), blockAt(SOLID + 3)];
+  await start.look();
+  assertEquals(start.memory.status.signsFrom, SOLID + 13);
+});
+
+test("a block that no chain has is waited for for ten minutes at most", async () => {
+  await using start = await openStart();
+  const { said, clock, memory } = start;
+  const lie = Array.from(
+    { length: 300 },
+    (_, n) => blockAt(SOLID + 1 + n, n === 299 ? ["lie"] : []),
+  );
+  said.newest = SOLID + 300;
+  said.blocks = lie;
+  assertEquals(await start.look(), true);
+  said.newest = SOLID + 1;
+  clock.now += 10 * MINUTE;
+  assertEquals([await start.look(), memory.status.signsFrom], [true, SOLID + 310]);
+  clock.now += MINUTE;
+  await start.look();
+  memory.recordRead(SOLID + 1, 1);
+  assertEquals([await start.look(), memory.status.signsFrom], [false, SOLID + 1]);
+});
+
+test("what is no answer of nodes is thrown, and compared again", async () => {
+  await using start = await openStart();
+  const { said } = start;
+  said.newest = SOLID + 1;
+  said.blocks = [blockAt(SOLID + 1, ["unknown"])];
+  await start.sql`ALTER TABLE book.attempt RENAME TO attempt_away`;
+  await assertRejects(() => start.look(), Error, "book.attempt");
+  await start.sql`ALTER TABLE book.attempt_away RENAME TO attempt`;
+  assertEquals([await start.look(), start.memory.status.signsFrom], [true, SOLID + 11]);
+});
