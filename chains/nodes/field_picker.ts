@@ -6,7 +6,6 @@
  * @module
  */
 
-import { ChainUnavailable } from "../chain.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 import {
   BACKSLASH,
@@ -14,11 +13,13 @@ import {
   CLOSE_LIST,
   COLON,
   COMMA,
-  LAST_BLANK,
+  isBlank,
   OPEN,
   OPEN_LIST,
   QUOTE,
 } from "./json_bytes.ts";
+import { JsonGrammar, malformed } from "./json_grammar.ts";
+import { JsonText, JsonWord } from "./json_scalars.ts";
 
 /** Bytes of what is kept together at most: an event's data has six megabytes, as contracts have no more memory. */
 const LONGEST_KEPT_BYTES = 8 * 1024 * 1024;
@@ -48,10 +49,11 @@ export class Objects {
 
   /** @param list name under which each member of the list is handed on by itself; null: they stay in the text */
   constructor(fields: Fields, readonly list: string | null = null) {
-    for (const [name, part] of Object.entries(fields)) {
+    for (const [place, [name, part]] of Object.entries(fields).entries()) {
       const bytes = encoder.encode(name);
       const sameLength = this.#byLength[bytes.length] ??= [];
-      sameLength.push({ bytes, label: encoder.encode(`"${name}":`), part });
+      const label = encoder.encode(`"${name}":`);
+      sameLength.push({ bytes, label, part, bit: 1 << place });
     }
   }
 
@@ -73,6 +75,8 @@ interface Name {
   /** With quotes and colon. */
   readonly label: Uint8Array;
   readonly part: Part;
+  /** Stands for it among the fields of an object; there are fewer of them than an integer has bits. */
+  readonly bit: number;
 }
 
 /** An object or list that is open and read. */
@@ -83,10 +87,9 @@ interface Open {
   readonly out: GrowingBytes;
   /** Fields or members that were kept. */
   count: number;
-}
-
-function malformed(why: string): ChainUnavailable {
-  return new ChainUnavailable("malformed", `Cannot read a long answer as ${why}`);
+  /** Of an object: bits of the fields that were met, and whether it has any name at all. */
+  met: number;
+  hasNames: boolean;
 }
 
 /** Reads one text. */
@@ -102,16 +105,17 @@ export class FieldPicker {
   /** Objects and lists that are open and passed over. */
   #passedOver = 0;
   #at: "between" | "text" | "word" = "between";
-  #isEscaped = false;
+  readonly #grammar = new JsonGrammar();
+  readonly #text = new JsonText();
+  readonly #word = new JsonWord();
+  /** The present text is a name in an object that is read. */
   #isName = false;
   /** The present text or word is kept. */
   #isKept = false;
   readonly #name = new Uint8Array(LONGEST_NAME);
   #nameLength = 0;
-  #expectsName = false;
   /** The field whose value is next. */
   #field: Name | null = null;
-  #isOver = false;
 
   /**
    * @param member receives each member of the lists that have a name, by that. A short one is whole, with all of its
@@ -125,15 +129,16 @@ export class FieldPicker {
   /**
    * Takes the next piece of the text.
    *
-   * @throws {ChainUnavailable} `malformed` where it is no JSON or what is kept of it is too long
+   * @throws {ChainUnavailable} `malformed` where it is no JSON, what is kept of it is too long, or an object that is
+   *   read has a name with an escape or a field twice: the field could be read from neither
    */
   push(piece: Uint8Array): void {
     for (let i = 0; i < piece.length;) {
-      if (this.#at === "text") i = this.#text(piece, i);
-      else if (this.#at === "word") i = this.#word(piece, i);
+      if (this.#at === "text") i = this.#goOnText(piece, i);
+      else if (this.#at === "word") i = this.#goOnWord(piece, i);
       else {
         const byte = piece[i] as number;
-        if (byte <= LAST_BLANK) i += 1;
+        if (isBlank(byte)) i += 1;
         else if (byte === OPEN) i = this.#run(piece, i) ?? this.#next(byte, i);
         else i = this.#next(byte, i);
       }
@@ -142,9 +147,8 @@ export class FieldPicker {
 
   /** The text of the fields that were read, without the members of lists that were handed on. @throws {ChainUnavailable} see {@linkcode push} */
   end(): string {
-    if (this.#at === "text" || this.#open.length > 0 || this.#passedOver > 0) {
-      throw malformed("it has no end");
-    }
+    if (this.#at === "word") this.#endWord();
+    if (this.#at === "text" || !this.#grammar.isWhole) throw malformed("it has no end");
     return decoder.decode(this.#out.bytes);
   }
 
@@ -154,19 +158,15 @@ export class FieldPicker {
 
   /** Handles a byte between texts and words. @returns the place from which on it goes on */
   #next(byte: number, i: number): number {
-    if (byte === QUOTE) {
-      this.#at = "text";
-      this.#isName = this.#expectsName && this.#passedOver === 0;
-      if (this.#isName) this.#nameLength = 0;
-      else this.#beginValue();
-      // its quote is kept with it
-      if (this.#isKept) this.#out.put(QUOTE);
-    } else if (byte === OPEN || byte === OPEN_LIST) this.#beginInner(byte === OPEN_LIST);
+    if (byte === QUOTE) this.#beginText();
+    else if (byte === OPEN || byte === OPEN_LIST) this.#beginInner(byte === OPEN_LIST);
     else if (byte === CLOSE || byte === CLOSE_LIST) this.#endInner(byte === CLOSE_LIST);
-    else if (byte === COMMA) this.#expectsName = this.#open.at(-1)?.isList === false;
-    else if (byte === COLON) this.#expectsName = false;
+    else if (byte === COMMA) this.#grammar.comma();
+    else if (byte === COLON) this.#grammar.colon();
     else {
+      this.#grammar.value();
       this.#at = "word";
+      this.#word.begin();
       this.#beginValue();
       return i;
     }
@@ -185,22 +185,27 @@ export class FieldPicker {
     if (list === null) return null;
     const to = endOfRun(piece, from);
     if (to === from) return null;
+    this.#grammar.value();
     const members = jsonOf(`[${decoder.decode(piece.subarray(from, to))}]`) as readonly unknown[];
     for (const member of members) this.#member(list, member);
     return to;
   }
 
-  /** Goes on within a text. */
-  #text(piece: Uint8Array, from: number): number {
-    let i = from;
-    for (; i < piece.length; i++) {
-      if (this.#isEscaped) this.#isEscaped = false;
-      else {
-        while (i < piece.length && piece[i] !== QUOTE && piece[i] !== BACKSLASH) i++;
-        if (piece[i] === QUOTE) break;
-        this.#isEscaped = piece[i] === BACKSLASH;
-      }
+  #beginText(): void {
+    this.#at = "text";
+    this.#text.begin();
+    if (!this.#grammar.text()) this.#beginValue();
+    else if (this.#passedOver === 0) {
+      this.#isName = true;
+      this.#nameLength = 0;
     }
+    // its quote is kept with it
+    if (this.#isKept) this.#out.put(QUOTE);
+  }
+
+  /** Goes on within a text. */
+  #goOnText(piece: Uint8Array, from: number): number {
+    const i = this.#text.endIn(piece, from);
     if (this.#isName) this.#addToName(piece.subarray(from, i));
     else if (this.#isKept) this.#keep(piece.subarray(from, Math.min(i + 1, piece.length)));
     if (i < piece.length) this.#endText();
@@ -218,20 +223,28 @@ export class FieldPicker {
     this.#isKept = false;
     if (!this.#isName) return;
     this.#isName = false;
-    const part = this.#open.at(-1)?.part;
-    this.#field = part instanceof Objects ? part.named(this.#name, this.#nameLength) : null;
+    if (this.#text.hasEscapes) throw malformed("a name of it has an escape");
+    const open = this.#open.at(-1);
+    if (!(open?.part instanceof Objects)) return;
+    this.#field = open.part.named(this.#name, this.#nameLength);
+    open.hasNames = true;
+    if (this.#field === null) return;
+    if ((open.met & this.#field.bit) !== 0) throw malformed("an object has a field twice");
+    open.met |= this.#field.bit;
   }
 
   /** Goes on within a number or another word. */
-  #word(piece: Uint8Array, from: number): number {
-    let i = from;
-    while (i < piece.length && isOfWord(piece[i] as number)) i++;
+  #goOnWord(piece: Uint8Array, from: number): number {
+    const i = this.#word.endIn(piece, from);
     if (this.#isKept) this.#keep(piece.subarray(from, i));
-    if (i < piece.length) {
-      this.#at = "between";
-      this.#isKept = false;
-    }
+    if (i < piece.length) this.#endWord();
     return i;
+  }
+
+  #endWord(): void {
+    this.#word.end();
+    this.#at = "between";
+    this.#isKept = false;
   }
 
   /** Part of the next value that is read; null: it is passed over. */
@@ -239,10 +252,7 @@ export class FieldPicker {
     if (this.#passedOver > 0) return null;
     const open = this.#open.at(-1);
     if (open?.isList === true) return open.part;
-    if (open !== undefined) return this.#field?.part ?? null;
-    if (this.#isOver) throw malformed("it goes on after its end");
-    this.#isOver = true;
-    return this.#root;
+    return open === undefined ? this.#root : this.#field?.part ?? null;
   }
 
   /** A text or word begins that is no name. */
@@ -271,6 +281,7 @@ export class FieldPicker {
   }
 
   #beginInner(isList: boolean): void {
+    this.#grammar.open(isList);
     const part = this.#wanted();
     const outer = this.#open.at(-1);
     if (part === null) {
@@ -293,22 +304,24 @@ export class FieldPicker {
       }
     }
     this.#out.put(isList ? OPEN_LIST : OPEN);
-    this.#open.push({ isList, part, out: this.#out, count: 0 });
-    this.#expectsName = !isList;
+    this.#open.push({ isList, part, out: this.#out, count: 0, met: 0, hasNames: false });
     this.#field = null;
   }
 
   #endInner(isList: boolean): void {
-    this.#expectsName = false;
+    this.#grammar.close(isList);
     if (this.#passedOver > 0) {
       this.#passedOver -= 1;
       return;
     }
     const ended = this.#open.pop();
-    if (ended?.isList !== isList) throw malformed("its brackets do not match");
     this.#field = null;
     this.#out.put(isList ? CLOSE_LIST : CLOSE);
     const outer = this.#open.at(-1);
+    if (outer === undefined && ended?.hasNames === true && ended.met === 0) {
+      // as `{}` it would say that the node does not have what was asked for
+      throw malformed("it has none of the fields that are read");
+    }
     if (isList || outer?.isList !== true) return;
     const list = listOf(outer.part);
     if (list === null) return;
@@ -361,11 +374,6 @@ function endOfText(piece: Uint8Array, from: number): number {
     if (byte === BACKSLASH) i += 1;
   }
   return i;
-}
-
-function isOfWord(byte: number): boolean {
-  return byte > LAST_BLANK && byte !== COMMA && byte !== CLOSE && byte !== CLOSE_LIST &&
-    byte !== COLON && byte !== QUOTE && byte !== OPEN && byte !== OPEN_LIST;
 }
 
 function jsonOf(text: string): unknown {

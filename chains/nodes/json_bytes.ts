@@ -14,3 +14,8 @@ export const OPEN = 0x7b;
 export const CLOSE = 0x7d;
 /** Blank, tab and line ends are no larger. */
 export const LAST_BLANK = 0x20;
+
+/** True for what may stand between values: blank, tab and line ends, no other control characters. */
+export function isBlank(byte: number): boolean {
+  return byte === LAST_BLANK || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -109,6 +109,50 @@ Deno.test("a long text that is no JSON, or has no end, is no answer", () => {
   assertThrows(() => read(`{"a":[${"0,".repeat(2_000)}0]}`), ChainUnavailable, "values");
 });
 
+Deno.test("a long text with a wrong byte anywhere is malformed, so that no transfer is passed over", async () => {
+  const receipt = `{"id":"${txid(1)}","blockNumber":1`;
+  const log = '"log":[{"address":"b","topics":[]}]';
+  const whole: unknown = JSON.parse(`[${receipt},"x":1,${log}}]`);
+  assertEquals((await inPieces(longReceipts(TOKENS), whole, 50))[0]?.log.length, 1);
+  for (
+    const text of [
+      `[${receipt},"x":1 a${log}}]`,
+      `[${receipt};${log}}]`,
+      `[${receipt},,${log}}]`,
+      `[${receipt},"x":[1 2],${log}}]`,
+      `[${receipt},"x":[01],${log}}]`,
+      `[${receipt},"x":nul,${log}}]`,
+      `[${receipt},"x":{"y" 1},${log}}]`,
+      `[${receipt},"x":[},${log}}]`,
+      `[${receipt},"x":"\u0001",${log}}]`,
+      `[${receipt},"x":"\\x",${log}}]`,
+      // a field that is read from one of two names would be another than the last
+      `[${receipt},${log},${log}}]`,
+      `[${receipt},"lo\\u0067":[]}]`,
+      `[${receipt},"x":${"[".repeat(2_000)}${"]".repeat(2_000)},${log}}]`,
+    ]
+  ) {
+    for (const size of [1, 50]) {
+      const read = new LongRead(longReceipts(TOKENS), 10_000);
+      const error = await assertRejects(
+        async () => {
+          const bytes = encoder.encode(text);
+          for (let i = 0; i < bytes.length; i += size) await read.take(bytes.subarray(i, i + size));
+          read.end();
+        },
+        ChainUnavailable,
+        "long answer",
+        text,
+      );
+      assertEquals(error.category, "malformed");
+    }
+  }
+});
+
+Deno.test("a long text with none of its fields does not say that a node has no such block", async () => {
+  await assertRejects(() => inPieces(longBlock, { odd: 1 }, 50), ChainUnavailable, "none");
+});
+
 /** Two megabytes of fields, of which each has another name. */
 const MANY_NAMES = Array.from({ length: 120_000 }, (_, i) => `"odd-${i}":${i}`).join();
 
