@@ -8,8 +8,9 @@
  */
 
 import { Buffer } from "node:buffer";
+import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import { Duplex } from "node:stream";
+import { nextTick } from "node:process";
 import { setImmediate } from "node:timers";
 import { classifyDatabaseError, connectionFault } from "./database_errors.ts";
 import type { Host } from "./database_url.ts";
@@ -67,8 +68,12 @@ const SETTING_UP = 2;
 /** The transaction is read-only (PostgreSQL manual, appendix A). */
 const READ_ONLY = "25006";
 
-/** A connection that fails what was asked over it instead of leaving it unanswered. */
-export class DatabaseConnection extends Duplex {
+/**
+ * A connection that fails what was asked over it instead of leaving it unanswered. Of a socket it has what
+ * `npm:postgres` uses and no more: as a stream around the socket, which is one already, every byte would
+ * pass through two of them.
+ */
+export class DatabaseConnection extends EventEmitter {
   /** Read by `npm:postgres` for its messages. */
   readonly host: string;
   readonly port: number;
@@ -76,8 +81,8 @@ export class DatabaseConnection extends Duplex {
   readonly #opening = new AbortController();
   #raw: Socket | null = null;
   #place: Host | null = null;
-  /** A write that waits for the connection. */
-  #pendingWrite: (() => void) | null = null;
+  /** Bytes that wait for the connection to be made. */
+  readonly #early: Buffer[] = [];
   #phase: "greeting" | "preparing" | "ready" = "greeting";
   #incoming = new FrameReader(() => true);
   readonly #outgoing = new FrameReader(() => false);
@@ -97,7 +102,7 @@ export class DatabaseConnection extends Duplex {
   #isBusy = false;
   #isEnding = false;
   #isRetired = false;
-  #hasFailed = false;
+  #isDestroyed = false;
   #watch: ReturnType<typeof setInterval> | undefined;
 
   constructor(terms: ConnectionTerms, named: { readonly host: string; readonly port: number }) {
@@ -105,7 +110,6 @@ export class DatabaseConnection extends Duplex {
     this.#terms = terms;
     this.host = named.host;
     this.port = named.port;
-    this.#endGently();
     terms.open(this.#opening.signal).then(
       ({ raw, place }) => this.#take(raw, place),
       (error) => this.#broken(error),
@@ -115,20 +119,44 @@ export class DatabaseConnection extends Duplex {
 
   /** The event that `npm:postgres` goes by when it ends a connection. */
   get readyState(): "open" | "closed" {
-    return this.destroyed ? "closed" : "open";
+    return this.#isDestroyed ? "closed" : "open";
+  }
+
+  /** Sends bytes, once there is a connection. @returns false where `drain` follows when more may be sent */
+  write(chunk: Buffer): boolean {
+    if (this.#isDestroyed) return false;
+    if (this.#isRetired) {
+      this.#fail(connectionFault("NOT_WRITABLE", "the server takes no writes any more"));
+      return false;
+    }
+    this.#sent(chunk);
+    if (this.#raw !== null) return this.#raw.write(chunk);
+    this.#early.push(chunk);
+    return true;
   }
 
   /** Ends the session; one that was not made yet is given up. */
-  override end(...args: unknown[]): this {
+  end(farewell?: Buffer): void {
+    if (this.#isDestroyed) return;
     this.#isEnding = true;
-    if (this.#raw === null) {
-      this.destroy();
-      return this;
-    }
+    if (this.#raw === null) return this.destroy();
     const raw = this.#raw;
     const late = setTimeout(() => raw.destroy(), GOODBYE_MS);
     raw.once("close", () => clearTimeout(late));
-    return Reflect.apply(super.end, this, args);
+    if (farewell !== undefined) this.write(farewell);
+    raw.end();
+  }
+
+  /** Breaks the connection off; an error is reported unless it was asked to end. */
+  destroy(error: Error | null = null): void {
+    if (this.#isDestroyed) return;
+    this.#isDestroyed = true;
+    clearInterval(this.#watch);
+    this.#opening.abort();
+    this.#raw?.on("error", () => {});
+    this.#raw?.destroy();
+    this.#terms.changed(this, "gone");
+    nextTick(() => this.#reportEnd(error));
   }
 
   /** Ends it where it leads to another server than this one. */
@@ -137,41 +165,8 @@ export class DatabaseConnection extends Duplex {
     this.#fail(connectionFault("NOT_WRITABLE", "another server became the primary"));
   }
 
-  override _write(
-    chunk: Buffer,
-    _encoding: string,
-    done: (error?: Error | null) => void,
-  ): void {
-    if (this.#isRetired) {
-      done();
-      this.#fail(connectionFault("NOT_WRITABLE", "the server takes no writes any more"));
-      return;
-    }
-    this.#sent(chunk);
-    if (this.#raw === null) this.#pendingWrite = () => this.#raw?.write(chunk, done);
-    else this.#raw.write(chunk, done);
-  }
-
-  override _read(): void {
-    if (!this.#waitsForTurn) this.#raw?.resume();
-  }
-
-  override _final(done: (error?: Error | null) => void): void {
-    this.#raw?.end();
-    done();
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    clearInterval(this.#watch);
-    this.#opening.abort();
-    this.#raw?.on("error", () => {});
-    this.#raw?.destroy();
-    this.#terms.changed(this, "gone");
-    done(error);
-  }
-
   #take(raw: Socket, place: Host): void {
-    if (this.destroyed) {
+    if (this.#isDestroyed) {
       raw.on("error", () => {});
       raw.destroy();
       return;
@@ -181,11 +176,11 @@ export class DatabaseConnection extends Duplex {
     this.#heardAt = performance.now();
     this.#terms.changed(this, this.#isBusy ? "busy" : "idle");
     raw.on("data", (chunk: Buffer) => this.#received(chunk));
+    raw.on("drain", () => this.emit("drain"));
     raw.on("error", (error: Error) => this.#broken(error));
     // what was received with the end is read first
     raw.on("close", () => setImmediate(() => this.#lost()));
-    this.#pendingWrite?.();
-    this.#pendingWrite = null;
+    for (const chunk of this.#early.splice(0)) raw.write(chunk);
   }
 
   #lost(): void {
@@ -202,7 +197,7 @@ export class DatabaseConnection extends Duplex {
   }
 
   #fail(error: Error): void {
-    if (this.destroyed) return;
+    if (this.#isDestroyed) return;
     if (this.#place !== null) this.#terms.replaced?.doubt(this.#place);
     this.destroy(error);
   }
@@ -232,7 +227,7 @@ export class DatabaseConnection extends Duplex {
   }
 
   #reportBusy(): void {
-    if (this.#isBusy === this.#isOwed || this.destroyed) return;
+    if (this.#isBusy === this.#isOwed || this.#isDestroyed) return;
     this.#isBusy = this.#isOwed;
     this.#terms.changed(this, this.#isBusy ? "busy" : "idle");
   }
@@ -247,7 +242,7 @@ export class DatabaseConnection extends Duplex {
       this.#answered = 0;
     });
     for (const part of parts) {
-      if (this.destroyed) return;
+      if (this.#isDestroyed) return;
       if (part.kind === "bytes") this.#hand(part.bytes);
       else this.#message(part.type, part.bytes);
     }
@@ -258,7 +253,7 @@ export class DatabaseConnection extends Duplex {
   /** Leaves what else arrives to the socket, and so to the server, until it is this one's turn. */
   #waitForTurn(): void {
     const { pace } = this.#terms;
-    if (pace === null || this.#waitsForTurn || this.destroyed) return;
+    if (pace === null || this.#waitsForTurn || this.#isDestroyed) return;
     this.#waitsForTurn = true;
     this.#raw?.pause();
     pace.turn().then(() => this.#continue());
@@ -314,7 +309,7 @@ export class DatabaseConnection extends Duplex {
    * at once was heard before, and arrays were written as plain text (postgres 3.4.9, fetchArrayTypes).
    */
   #settle(): void {
-    if (this.#settled >= SETTING_UP || this.destroyed) return;
+    if (this.#settled >= SETTING_UP || this.#isDestroyed) return;
     this.#settled++;
     this.#waitsForTurn = true;
     this.#raw?.pause();
@@ -350,7 +345,7 @@ export class DatabaseConnection extends Duplex {
   }
 
   #hand(bytes: Buffer): void {
-    if (!this.push(bytes)) this.#raw?.pause();
+    this.emit("data", bytes);
   }
 
   #startWatch(): void {
@@ -377,18 +372,12 @@ export class DatabaseConnection extends Duplex {
    * follows is then written to nothing, an error that nothing can catch, and the process ends
    * (porsager/postgres#1208). So the failure is reported first, and the end when the rollback was written.
    */
-  #endGently(): void {
-    const emit = this.emit.bind(this);
-    const gently = (event: string | symbol, ...rest: unknown[]): boolean => {
-      if (event === "error") this.#hasFailed = true;
-      if (event !== "close") return emit(event, ...rest);
-      if (!this.#hasFailed && !this.#isEnding) {
-        emit("error", connectionFault("CONNECTION_CLOSED", "the database ended it"));
-      }
-      // the rollback is written by an immediate that is not set yet: it is due before the second one
-      setImmediate(() => setImmediate(() => emit("close", false)));
-      return true;
-    };
-    this.emit = gently;
+  #reportEnd(error: Error | null): void {
+    if (error !== null) this.emit("error", error);
+    else if (!this.#isEnding) {
+      this.emit("error", connectionFault("CONNECTION_CLOSED", "the database ended it"));
+    }
+    // the rollback is written by an immediate that is not set yet: it is due before the second one
+    setImmediate(() => setImmediate(() => this.emit("close", false)));
   }
 }
