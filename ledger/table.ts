@@ -148,7 +148,7 @@ function quote(text: string): string {
   return `\\"${slashes.replaceAll('"', '\\\\\\"')}\\"`;
 }
 
-/** Rows of a batch repeat most of their texts and times: the same again costs only a comparison. */
+/** Rows of a batch repeat most of their texts, fees and times: the same again costs only a comparison. */
 function remembering(encode: Encode): Encode {
   let last: unknown = undefined;
   let text = "";
@@ -164,7 +164,7 @@ function remembering(encode: Encode): Encode {
 function encoderOf(encoding: Encoding): Encode {
   switch (encoding) {
     case "amount":
-      return (value) => formatAmount(value as Amount);
+      return remembering((value) => formatAmount(value as Amount));
     case "time":
       return remembering((value) => new Date(value as number).toISOString());
     case "boolean":

@@ -190,8 +190,10 @@ export class BatchProcessor {
     for (const part of written) {
       const { merchantId, unit: { state } } = part;
       // a write raises the version of every merchant in it, also of one that only refused
-      const fence = commitId === null ? {} : { version: state.version + 1, lastCommit: commitId };
-      active.put(merchantId, { ...state, ...fence });
+      active.put(
+        merchantId,
+        commitId === null ? state : { ...state, version: state.version + 1, lastCommit: commitId },
+      );
       paused.resume(merchantId);
       doubts.pass(merchantId);
       this.#reply(part);

@@ -194,6 +194,7 @@ export function decideMerchant(
 
 /** The networks of the payouts that a decision takes out of the queue without their being paid. */
 function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
+  if (voided.length === 0) return [];
   const queued = new Set(voided.filter((row) => row.fromStatus === "queued").map(({ id }) => id));
   return withdrawals
     .filter(({ outgoingId, status }) => queued.has(outgoingId) && status !== "CONFIRMED")

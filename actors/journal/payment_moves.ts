@@ -30,13 +30,19 @@ export function paymentMoves(
   unit: Pick<UnitOfWork, "changes" | "statusBefore">,
 ): readonly PaymentMove[] {
   const { openings, created, changed } = unit.changes();
-  const moves: PaymentMove[] = openings.map((row) => ({
-    ...keptOf(row),
-    kind: "withdrawal",
-    status: "PENDING",
-    reason: null,
-    txid: null,
-  }));
+  const moves: PaymentMove[] = openings.map(
+    ({ id, merchantId, network, currency, amount }) => ({
+      kind: "withdrawal",
+      id,
+      merchantId,
+      network,
+      currency,
+      amount,
+      status: "PENDING",
+      reason: null,
+      txid: null,
+    }),
+  );
   // a row changes for other reasons, too: a second node's word, another administrator
   const hasMoved = ({ id, status }: { readonly id: string; readonly status: string }) =>
     unit.statusBefore(id) !== status;

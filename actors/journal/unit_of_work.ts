@@ -48,11 +48,18 @@ function noneOf(kinds: readonly string[]): Readonly<Record<string, readonly unkn
   return Object.freeze(Object.fromEntries(kinds.map((kind) => [kind, none])));
 }
 
+/** A decision by which a payout begins in the ordinary way. */
+type OpeningDecision = Decision & { readonly opening: PayoutOpening };
+
+function opensPayout(decision: Decision): decision is OpeningDecision {
+  return decision.opening !== null;
+}
+
 export class UnitOfWork implements MerchantView {
   readonly #base: MerchantState;
   readonly #entries: EntryRow[] = [];
   /** Payouts that begin here and were not touched again, by the ids of their rows that may change. */
-  readonly #openings = new Map<string, Decision & { readonly opening: PayoutOpening }>();
+  readonly #openings = new Map<string, OpeningDecision>();
   // of the kinds that have rows alone
   readonly #created = new Map<string, Images>();
   readonly #changed = new Map<string, Images>();
@@ -90,8 +97,8 @@ export class UnitOfWork implements MerchantView {
       throw new Error(`Cannot open a payout as it is there already: ${opening.id}`);
     }
     this.#state = apply(this, decision);
-    if (opening === null) this.#takeRows(decision);
-    else this.#takeOpening({ ...decision, opening });
+    if (opensPayout(decision)) this.#takeOpening(decision);
+    else this.#takeRows(decision);
     this.#keepStatuses(decision);
     this.records.put(decision);
     this.liquidity.reserve(reservationsOf(decision.outgoing));
@@ -122,7 +129,7 @@ export class UnitOfWork implements MerchantView {
   }
 
   /** Keeps the one row of a payout that begins in place of those that follow from it. */
-  #takeOpening(decision: Decision & { readonly opening: PayoutOpening }): void {
+  #takeOpening(decision: OpeningDecision): void {
     for (const id of idsOf(decision.opening)) this.#openings.set(id, decision);
   }
 

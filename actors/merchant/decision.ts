@@ -7,7 +7,7 @@
 
 import type { Balance } from "../../ledger/journal/read_accounts.ts";
 import type { Settings } from "../../ledger/settings.ts";
-import { add, type Amount, formatAmount, min, negate, ZERO } from "../../ledger/money/amount.ts";
+import { add, type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
 import type {
@@ -71,7 +71,8 @@ export type Verb<T extends MerchantMessage["type"]> = (
   settings: Settings,
 ) => DecisionResult<T extends keyof Answers ? Answers[T] : null>;
 
-const NOTHING: Omit<Decision, "at"> = {
+const NOTHING: Decision = {
+  at: 0,
   postings: [],
   profile: null,
   opening: null,
@@ -84,7 +85,7 @@ export function decided<A>(
   answer: A,
   changes: Partial<Omit<Decision, "at">>,
 ): Extract<DecisionResult<A>, { readonly kind: "decided" }> {
-  return { kind: "decided", answer, decision: { ...NOTHING, at, ...changes } };
+  return { kind: "decided", answer, decision: { ...NOTHING, ...changes, at } };
 }
 
 /** An expected no. */
@@ -107,9 +108,9 @@ export function timeOf(state: MerchantState, at: number): number {
 /** A posting of a payment, or nothing when there is nothing to move. */
 export function post(
   { id: paymentId, currency, network }: Pick<WithdrawalRow, "id" | "currency" | "network">,
-  movement: Pick<Posting, "leg" | "from" | "to" | "amount">,
+  { leg, from, to, amount }: Pick<Posting, "leg" | "from" | "to" | "amount">,
 ): readonly Posting[] {
-  return movement.amount > 0n ? [{ paymentId, currency, network, ...movement }] : [];
+  return amount > 0n ? [{ paymentId, leg, from, to, currency, network, amount }] : [];
 }
 
 const EMPTY: Balance = { available: ZERO, pending: ZERO, reserved: ZERO };
@@ -155,9 +156,12 @@ function balancesAfter(
   const balances = new Map(before);
   for (const posting of postings) {
     const key = pairKey(posting.currency, posting.network);
-    let balance = balances.get(key) ?? EMPTY;
-    balance = shift(balance, posting.from, negate(posting.amount));
-    balance = shift(balance, posting.to, posting.amount);
+    const { available, pending, reserved } = balances.get(key) ?? EMPTY;
+    const balance = { available, pending, reserved };
+    if (isOwn(posting.from)) {
+      balance[posting.from] = subtract(balance[posting.from], posting.amount);
+    }
+    if (isOwn(posting.to)) balance[posting.to] = add(balance[posting.to], posting.amount);
     balances.set(key, balance);
   }
   return balances;
@@ -198,10 +202,6 @@ function checkSteps({ id, status, history }: SettlementRow, before: SettlementRo
 /** True for an account of the merchant's own; what the others hold is derived from their postings. */
 function isOwn(account: Account): account is keyof Balance & Account {
   return account in EMPTY;
-}
-
-function shift(balance: Balance, account: Account, by: Amount): Balance {
-  return isOwn(account) ? { ...balance, [account]: add(balance[account], by) } : balance;
 }
 
 function next(current: number, rows: readonly { readonly seq: number | null }[]): number {

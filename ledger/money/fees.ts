@@ -61,9 +61,20 @@ export function portionDown(amount: Amount, rate: Rate, decimals: number): Amoun
   return round(amount, rate, decimals, "down");
 }
 
+const ONE = parseAmount("1") as Amount;
+/** The rate that was read last: all payments of a batch are charged by the same. */
+let lastRead: { readonly rate: Rate; readonly factor: Amount | null } = { rate: "1", factor: ONE };
+
+/** A rate as a whole number; null where it is none. */
+function factorOf(rate: Rate): Amount | null {
+  if (rate === "1") return ONE;
+  if (rate !== lastRead.rate) lastRead = { rate, factor: parseAmount(rate) };
+  return lastRead.factor;
+}
+
 /** Rates have no more decimals than amounts, so that whole numbers do: every payment comes by here. */
 function round(amount: Amount, rate: Rate, decimals: number, rounding: "half_up" | "down"): Amount {
-  const factor = parseAmount(rate);
+  const factor = factorOf(rate);
   if (factor === null || amount < ZERO) {
     const what = `${formatAmount(amount)} x ${rate}`;
     throw new RangeError(`Cannot take a portion as it would be no amount: ${what}`);

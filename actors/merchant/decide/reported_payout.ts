@@ -181,8 +181,8 @@ export const bookPayout: Verb<"book-payout"> = (view, message, settings) => {
   const short = balanceRefusal(view, message, fees);
   if (short !== null) return refused(short);
 
-  const request = { ...message, settlementId: null, needsApproval: false };
-  const opened = decided(at, null, openPayout(view, request, fees)).decision;
+  const beginning = { settlementId: null, needsApproval: false };
+  const opened = decided(at, null, openPayout(view, message, beginning, fees)).decision;
   const { withdrawal, after } = afterOpening(view, opened);
   const { merchantId } = withdrawal;
   const { txid } = paidBy;

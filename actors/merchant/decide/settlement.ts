@@ -61,8 +61,9 @@ export const settle: Verb<"create-settlement"> = (view, message, settings) => {
     [needsApproval ? "APPROVAL_REQUIRED" : "PROCESSING"],
     at,
   );
-  const request = { ...message, referenceId: null, description: null, needsApproval };
-  const opened = openPayout(view, request, fees);
+  const request = { ...message, referenceId: null, description: null };
+  const { settlementId } = message;
+  const opened = openPayout(view, request, { settlementId, needsApproval }, fees);
   // what waits for an administrator is handed over only when it is approved
   if (message.giveUp === null || needsApproval) {
     return decided(at, { settlement, created: true }, { ...opened, settlements: [settlement] });

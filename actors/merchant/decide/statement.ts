@@ -23,22 +23,31 @@ export function newLine(
   { merchant: { merchantId }, transactionSeq }: MerchantState,
   line:
     & Pick<TransactionRow, "id" | "paymentId" | "type" | "currency" | "network" | "createdAt">
-    & Partial<TransactionRow>,
+    & Partial<Omit<TransactionRow, "merchantId" | "seq">>,
 ): TransactionRow {
+  const { id, paymentId, type, status = "PENDING", currency, network, createdAt } = line;
+  const { effect = ZERO, fee = ZERO, txid = null, height = null } = line;
+  const { fromAddress = null, toAddress = null } = line;
+  const { referenceId = null, description = null, category = null } = line;
   return {
     merchantId,
     seq: transactionSeq + 1,
-    status: "PENDING",
-    effect: ZERO,
-    fee: ZERO,
-    txid: null,
-    height: null,
-    fromAddress: null,
-    toAddress: null,
-    referenceId: null,
-    description: null,
-    category: null,
-    ...line,
+    id,
+    paymentId,
+    type,
+    status,
+    currency,
+    network,
+    effect,
+    fee,
+    txid,
+    height,
+    fromAddress,
+    toAddress,
+    referenceId,
+    description,
+    category,
+    createdAt,
   };
 }
 
@@ -67,14 +76,16 @@ export function chargesOf(
   charges: readonly Pick<ChargeRow, "type" | "amount" | "id">[],
   createdAt: number,
 ): readonly ChargeRow[] {
-  return charges.filter(({ amount }) => amount !== 0n).map((charge, index) => ({
+  return charges.filter(({ amount }) => amount !== 0n).map(({ type, amount, id }, index) => ({
     merchantId,
     seq: chargeSeq + 1 + index,
+    id,
     paymentId,
+    type,
     currency,
     network,
+    amount,
     createdAt,
-    ...charge,
   }));
 }
 

@@ -35,7 +35,7 @@ export const reserve: Verb<"reserve"> = (view, message, settings) => {
   const needsApproval = pinnedTo !== null;
   const { withdrawalId, giveUp } = message;
   const at = timeOf(state, message.at);
-  const opened = openPayout(view, { ...message, settlementId: null, needsApproval }, fees);
+  const opened = openPayout(view, message, { settlementId: null, needsApproval }, fees);
   if (needsApproval) return decided(at, { withdrawalId, status: "PENDING_APPROVAL", fees }, opened);
   if (giveUp === null) {
     const opening = openingOf(view, message, opened);
@@ -131,6 +131,10 @@ export const declineWithdrawal: Verb<"decline-withdrawal"> = (view, message) => 
 export interface OpenRequest extends PayoutRequest {
   readonly referenceId: string | null;
   readonly description: string | null;
+}
+
+/** The terms on which a payout is opened. */
+export interface Beginning {
   /** The settlement that it carries out, null for a withdrawal. */
   readonly settlementId: string | null;
   /** True where it waits for an administrator before anything can leave. */
@@ -144,16 +148,17 @@ export interface OpenRequest extends PayoutRequest {
 export function openPayout(
   view: MerchantView,
   request: OpenRequest,
+  { settlementId, needsApproval }: Beginning,
   fees: WithdrawalFees,
 ): Partial<Decision> {
   const { state } = view;
   const { merchantId } = state.merchant;
-  const { currency, network, withdrawalId: id, settlementId, needsApproval } = request;
+  const { currency, network, withdrawalId: id } = request;
   const { outgoingId, destination, referenceId, description } = request;
   const { amount, baseFee, markupRate, markupAmount, commission, networkFee } = fees;
   const at = timeOf(state, request.at);
   const payment = { id, currency, network };
-  const margin = earnMargin(state.merchant, { ...payment, volume: amount, at }, [
+  const margin = earnMargin(state.merchant, { id, currency, network, volume: amount, at }, [
     { leg: "commission", account: "commission", fee: commission },
   ]);
   const line = newLine(state, {
@@ -170,8 +175,12 @@ export function openPayout(
     description,
     createdAt: at,
   });
+  const { createdBy, createdAdmin, approvedBy, approvedAdmin } = madeBy(request);
+  // field by field, here and below: a long literal that begins with a copy takes six times as long
   const withdrawal: WithdrawalRow = {
-    ...payment,
+    id,
+    currency,
+    network,
     merchantId,
     seq: settlementId === null ? state.withdrawalSeq + 1 : null,
     transactionSeq: line.seq,
@@ -192,7 +201,10 @@ export function openPayout(
     txid: null,
     createdAt: at,
     processedAt: null,
-    ...madeBy(request),
+    createdBy,
+    createdAdmin,
+    approvedBy,
+    approvedAdmin,
   };
   const [commissionId, networkFeeId] = request.chargeIds;
   const from = "available";
@@ -221,16 +233,37 @@ function openingOf(
   { withdrawals = [], transactions = [] }: Partial<Decision>,
 ): PayoutOpening {
   const { withdrawal, line } = onlyOne({ withdrawals, transactions });
-  if (withdrawal.seq === null) throw new Error("Cannot open a payout as it is not listed");
+  const { id, merchantId, seq, transactionSeq, outgoingId, currency, network } = withdrawal;
+  const { amount, baseFee, markupRate, markupAmount, networkFee, margin, marginTo } = withdrawal;
+  const { destination, referenceId, description, createdAt, createdBy, createdAdmin } = withdrawal;
+  if (seq === null) throw new Error("Cannot open a payout as it is not listed");
   return {
-    ...withdrawal,
-    seq: withdrawal.seq,
+    id,
+    merchantId,
+    seq,
     transactionId: line.id,
+    transactionSeq,
     chargeSeq: state.chargeSeq + 1,
     commissionChargeId,
     networkFeeChargeId,
+    outgoingId,
+    currency,
+    network,
+    amount,
+    baseFee,
+    markupRate,
+    markupAmount,
+    networkFee,
+    margin,
+    marginTo,
     effect: line.effect,
+    destination,
     fromAddress: line.fromAddress,
+    referenceId,
+    description,
+    createdAt,
+    createdBy,
+    createdAdmin,
   };
 }
 
