@@ -59,14 +59,32 @@ function lettered(name: string): Lettered {
   return { name, letters: lettersOf(name) };
 }
 
+/** Names of a schema, as those of a body are compared with them. */
+interface Fields {
+  readonly known: readonly string[];
+  /** Characters above which no name can be meant as one of them. */
+  readonly longest: number;
+}
+
+const FIELDS = new WeakMap<z.ZodObject, Fields>();
+
+/** The fields of a schema, gathered once. */
+function fieldsOf(schema: z.ZodObject): Fields {
+  let fields = FIELDS.get(schema);
+  if (fields === undefined) {
+    const known = Object.keys(schema.shape);
+    FIELDS.set(schema, fields = { known, longest: mostCharacters(known) });
+  }
+  return fields;
+}
+
 /**
  * The fields of a schema and the first unknown names of a body that are short enough to be meant as one of them;
  * null for what is no object.
  */
 function namesOf(schema: z.ZodType, body: unknown) {
   if (!(schema instanceof z.ZodObject) || typeof body !== "object" || body === null) return null;
-  const known = Object.keys(schema.shape);
-  const longest = mostCharacters(known);
+  const { known, longest } = fieldsOf(schema);
   const unknown = Object.keys(body)
     .filter((name) => name.length <= longest && !Object.hasOwn(schema.shape, name));
   return { body: body as Body, known, unknown: unknown.slice(0, MOST_LOOKED_AT).map(lettered) };

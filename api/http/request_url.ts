@@ -22,6 +22,7 @@ const NONE: Query = { kind: "fields", fields: {} };
  * @param url the whole URL as it was requested
  */
 export function parseQuery(url: string): Query {
+  if (!url.includes("?")) return NONE;
   const fields = new Map<string, string>();
   for (const { name, value } of partsOf(url)) {
     if (name === null || value === null) return { kind: "fault", code: "malformed" };

@@ -68,11 +68,11 @@ function visit(
   } else if (Array.isArray(value)) {
     for (const item of value) visit(item, walk);
   } else if (typeof value === "object" && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       walk.keys++;
       if (key === "__proto__") walk.code = "forbidden_key";
       else if (walk.checkText && isForbiddenText(key)) walk.code = "forbidden_text";
-      visit(item, walk);
+      visit((value as Readonly<Record<string, unknown>>)[key], walk);
     }
   }
 }

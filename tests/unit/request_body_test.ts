@@ -37,3 +37,19 @@ Deno.test("of a body in tiny pieces no more is read than what one thread can spa
   assertEquals((await sent.read()).kind, "fragmented");
   assert(sent.taken() <= MOST_PIECES + 2, `${sent.taken()} pieces were read`);
 });
+
+Deno.test("a body is text where all of its bytes are UTF-8, a replacement character of its own included", async () => {
+  const read = async (bytes: Uint8Array<ArrayBuffer>) => {
+    const headers = { "content-length": String(bytes.byteLength) };
+    return await readBody(
+      new Request("http://localhost/", { method: "POST", body: bytes, headers }),
+    );
+  };
+  for (const text of ["", "{}", "\u20ac \ud83d\ude00", "\ufffd", "a \ufffd b", "\ufeff{}"]) {
+    assertEquals(await read(new TextEncoder().encode(text)), { kind: "text", text });
+  }
+  // a stray byte, a cut sequence, an overlong one, a lone surrogate
+  for (const bytes of [[0xff], [0x22, 0xe2, 0x82], [0xc0, 0xaf], [0xed, 0xa0, 0x80]]) {
+    assertEquals((await read(Uint8Array.from(bytes))).kind, "unreadable", String(bytes));
+  }
+});
