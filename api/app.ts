@@ -120,8 +120,7 @@ function nameOf({ method, url }: Request): string {
 
 /** The response where no route answers. */
 function textResponse(answer: Answer, requestId: string, context: ApiContext): Response {
-  const headers = { ...context.transportHeaders, ...answer.headers };
-  return toResponse({ ...answer, headers }, writeSmall(answer.body), requestId);
+  return toResponse(answer, writeSmall(answer.body), requestId, context.transportHeaders);
 }
 
 /** The header for clients behind a proxy that ends TLS: they use TLS alone, for a year. */

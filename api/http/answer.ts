@@ -121,26 +121,39 @@ export function created(body: object): Answer {
   return { status: 201, body };
 }
 
-const COMMON_HEADERS = {
-  "content-type": "application/json",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-};
-
-/** The HTTP response of an answer. @param body as {@linkcode writeBody} wrote it */
-export function toResponse(answer: Answer, body: Written, requestId: string): Response {
-  const isLong = body !== null && typeof body === "object" && !(body instanceof Uint8Array);
-  return new Response(isLong ? streamOf(body.pieces) : body, {
-    status: answer.status,
-    headers: {
-      ...COMMON_HEADERS,
-      "x-request-id": requestId,
-      ...answer.headers,
-      // the whole is there before the first byte is sent: no answer ends halfway for a read that failed
-      ...(isLong ? { "content-length": String(body.bytes) } : {}),
-    },
-  });
+/**
+ * The HTTP response of an answer.
+ *
+ * @param body as {@linkcode writeBody} wrote it
+ * @param transport headers of all answers
+ * @param limits headers of what the request counted against
+ */
+export function toResponse(
+  answer: Pick<Answer, "status" | "headers">,
+  body: Written,
+  requestId: string,
+  transport: Answer["headers"] = NO_HEADERS,
+  limits: Answer["headers"] = NO_HEADERS,
+): Response {
+  const { status } = answer;
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-request-id": requestId,
+    ...transport,
+    ...limits,
+    ...answer.headers,
+  };
+  if (body === null || typeof body === "string" || body instanceof Uint8Array) {
+    return new Response(body, { status, headers });
+  }
+  // the whole is there before the first byte is sent: no answer ends halfway for a read that failed
+  headers["content-length"] = String(body.bytes);
+  return new Response(streamOf(body.pieces), { status, headers });
 }
+
+const NO_HEADERS = {};
 
 /** Sends piece by piece, the next one when the client has taken the one before. */
 function streamOf(pieces: EncodedBody["pieces"]): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -24,6 +24,7 @@ export const feeInfoSchema = z.object({
 /** `feeInfo` of the interface: the debit, what arrives, and what makes up the difference. */
 export function feeInfo(fees: WithdrawalFees) {
   const { grossAmount, amount: netAmount, totalFees } = fees;
-  const feeBreakdown = { ...fees, totalFee: totalFees };
+  const { baseFee, markupRate, markupAmount, networkFee } = fees;
+  const feeBreakdown = { baseFee, markupRate, markupAmount, networkFee, totalFee: totalFees };
   return shown(feeInfoSchema, { grossAmount, netAmount, totalFees, feeBreakdown });
 }

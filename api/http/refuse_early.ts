@@ -28,11 +28,7 @@ export type RefuseEarly = (
 export function earlyRefusal(context: ApiContext, measure: RequestMetrics): RefuseEarly {
   const { transportHeaders, changePlaces, rateLimits } = context;
   // copies of it cost a fifth of what one costs that is made anew
-  const crowded = toResponse(
-    { ...CROWDED, headers: { ...transportHeaders, ...CROWDED.headers } },
-    writeSmall(CROWDED.body),
-    "",
-  );
+  const crowded = toResponse(CROWDED, writeSmall(CROWDED.body), "", transportHeaders);
   return (route, request, connection) => {
     if (!changePlaces.isCrowded) return null;
     if (route.method === "GET" || route.access.scope === "public") return null;
@@ -46,8 +42,7 @@ export function earlyRefusal(context: ApiContext, measure: RequestMetrics): Refu
     const requestId = newRequestId();
     if (refusal !== null) {
       measure(route, refusal.status, performance.now() - started);
-      const all = { ...transportHeaders, ...headers, ...refusal.headers };
-      return toResponse({ ...refusal, headers: all }, writeSmall(refusal.body), requestId);
+      return toResponse(refusal, writeSmall(refusal.body), requestId, transportHeaders, headers);
     }
     changePlaces.refuse();
     measure(route, CROWDED.status, performance.now() - started);

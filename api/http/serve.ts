@@ -85,10 +85,9 @@ export async function serve(
     answer = weighed.refusal;
     body = writeSmall(answer.body);
   }
-  const headers = { ...context.transportHeaders, ...weighed.headers, ...answer.headers };
   measure(route, answer.status, performance.now() - started);
   if (isTracing()) traceRequest(route, { requestId, merchantId, answer, started });
-  return toResponse({ ...answer, headers }, body, requestId);
+  return toResponse(answer, body, requestId, context.transportHeaders, weighed.headers);
 }
 
 /** The answer where the database or a node was lost: "nothing was done" only where that is known. */
@@ -131,10 +130,13 @@ async function answerTo(
       : await withPlace(route, identity.caller, context, (place) =>
         withDatabase(
           route,
-          { ...identity, counting, now },
+          { caller: identity.caller, merchantId: identity.merchantId, counting, now },
           context,
           writes,
-          (fitted) => handle(route, incoming, fitted, requestId, { ...identity, now, place }),
+          (fitted) => {
+            const { caller, merchantId } = identity;
+            return handle(route, incoming, fitted, requestId, { caller, merchantId, now, place });
+          },
         )));
   const merchantId = identity.kind === "refused" ? null : identity.merchantId;
   if (route.rateCategory !== "hosted" || counted === null || !isOfPage(answer)) {
@@ -203,7 +205,7 @@ async function soon<T>(found: Promise<T>): Promise<T> {
 }
 
 /** Gives a handler the pool of its kind; a list waits for its turn, and not for long. */
-async function withDatabase(
+function withDatabase(
   route: Route,
   { caller, merchantId, counting, now }:
     & Pick<AnyRequest, "caller" | "merchantId" | "now">
@@ -215,15 +217,26 @@ async function withDatabase(
   const { pools } = context;
   const isOperator = caller !== null && caller.merchantId === null;
   const pool = pools === undefined ? context.sql : poolOf(route, pools, isOperator);
-  if (route.method !== "GET") return await answer({ ...context, sql: writes.watch(pool) });
-  if (pools === undefined) return await answer(context);
+  if (route.method !== "GET") return answer({ ...context, sql: writes.watch(pool) });
+  if (pools === undefined) return answer(context);
   const account = merchantId ?? caller?.merchantId ?? null;
-  if (!isList(route) || account === null) return await answer({ ...context, sql: pool });
-  const release = await pools.slots.take(account);
+  if (!isList(route) || account === null) return answer({ ...context, sql: pool });
+  return inListSlot(pools, account, (doneReading) => {
+    const overdrawn = context.rateLimits.overdrawn(counting, now);
+    return overdrawn ?? answer({ ...context, sql: pool, doneReading });
+  });
+}
+
+/** Answers the request of a list once it is its account's turn to read one. */
+async function inListSlot(
+  { slots }: ApiPools,
+  account: string,
+  answer: (doneReading: () => void) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const release = await slots.take(account);
   if (release === null) return unavailable("Too many lists are read just now; nothing was done.");
   try {
-    return context.rateLimits.overdrawn(counting, now) ??
-      await answer({ ...context, sql: pool, doneReading: release });
+    return await answer(release);
   } finally {
     release();
   }

@@ -176,7 +176,11 @@ export const createWithdrawal = route({
       network,
       amount,
       destination,
-      destinationCheck: await checkDestination(merchantId, network, address, context),
+      destinationCheck: address === null
+        ? "invalid"
+        : await isClosedDestination(merchantId, network, address, context)
+        ? "ours"
+        : "ok",
       fromAddress: chain.hotWallet,
       pinnedTo: reseller,
       referenceId: body.referenceId ?? null,
@@ -201,18 +205,6 @@ export const createWithdrawal = route({
     });
   },
 });
-
-/** The check of a destination before the merchant's actor decides; null: it is no address of the network. */
-async function checkDestination(
-  merchantId: string,
-  network: Network,
-  address: string | null,
-  context: ApiContext,
-): Promise<Reserve["destinationCheck"]> {
-  if (address === null) return "invalid";
-  const isClosed = await isClosedDestination(merchantId, network, address, context);
-  return isClosed ? "ours" : "ok";
-}
 
 const CANCELLED = "Withdrawal cancelled and refunded";
 
