@@ -91,7 +91,7 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
       if (!isHost(request.headers.get("host"))) {
         return textResponse(malformedHost, newRequestId(), context);
       }
-      const route = plainRoutes.get(nameOf(request));
+      const route = plainRoutes.get(request.method)?.get(pathOf(request.url));
       if (route === undefined) return app.fetch(request, bindings);
       return refuseEarly(route, request, bindings?.remoteAddr) ??
         serve(route, { request, params: NO_PARAMS, bindings }, context, measure).catch(failed);
@@ -106,16 +106,17 @@ const NO_PARAMS: Readonly<Record<string, string>> = {};
  * without a query, needs no router: finding its route and making what a router hands over took a tenth of
  * what the interface does for a request.
  */
-function plainRoutesOf(routes: readonly Route[]): ReadonlyMap<string, Route> {
+function plainRoutesOf(routes: readonly Route[]): ReadonlyMap<string, ReadonlyMap<string, Route>> {
+  const plain = routes.filter(({ path }) => !path.includes("{"));
+  const byMethod = Map.groupBy(plain, ({ method }): string => method);
   return new Map(
-    routes.filter(({ path }) => !path.includes("{"))
-      .map((route) => [`${route.method} ${route.path}`, route]),
+    [...byMethod].map(([method, some]) => [method, new Map(some.map((one) => [one.path, one]))]),
   );
 }
 
-/** Method and path of a request as they were sent, with the query. */
-function nameOf({ method, url }: Request): string {
-  return `${method} ${url.slice(url.indexOf("/", url.indexOf("://") + 3))}`;
+/** The path of a request as it was sent, with the query. */
+function pathOf(url: string): string {
+  return url.slice(url.indexOf("/", url.indexOf("://") + 3));
 }
 
 /** The response where no route answers. */

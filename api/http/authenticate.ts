@@ -93,12 +93,18 @@ export function rememberedCaller(
 }
 
 const BEARER = /^bearer +/i;
+/** The scheme as nearly everybody spells it, which is found sooner. */
+const PLAIN_BEARER = "Bearer ";
 
 /** The key in an Authorization header, raw or after `Bearer`; null where there is none. */
 function keyOf(header: string | null): string | null {
   if (header === null) return null;
-  const key = header.trim().replace(BEARER, "").trim();
-  return key === "" || key.toLowerCase() === "bearer" ? null : key;
+  const text = header.trim();
+  const key = text.startsWith(PLAIN_BEARER)
+    ? text.slice(PLAIN_BEARER.length).trim()
+    : text.replace(BEARER, "").trim();
+  const isSchemeAlone = key.length === "bearer".length && key.toLowerCase() === "bearer";
+  return key === "" || isSchemeAlone ? null : key;
 }
 
 function isAllowedFrom(

@@ -26,7 +26,7 @@ export type EndReason =
 type RequestPhase = "body" | "answer" | "send";
 
 /** A request on a connection. */
-interface Exchange {
+export interface Exchange {
   phase: RequestPhase;
   since: number;
 }
@@ -148,6 +148,24 @@ export class Connections {
     addTo(this.#waiting.head, connection);
     if (client !== null) addTo(this.#byClient, connection);
     return connection;
+  }
+
+  /**
+   * A request was answered in the turn that brought its head: a refusal. Nothing of it is kept, as a flood
+   * consists of these, and its client is at once one that waits. Who takes none of the answers is sent no
+   * more of them, and ended as idle.
+   */
+  answered(connection: OpenConnection, now: number): void {
+    if (connection.exchanges.size > 0 || !this.#all.has(connection)) return;
+    if (connection.wait !== "nothing") removeFrom(this.#waiting[connection.wait], connection);
+    connection.wait = "idle";
+    connection.since = now;
+    addTo(this.#waiting.idle, connection);
+  }
+
+  /** True where one more request would be one of too many at a time on its connection. */
+  isCrowded({ exchanges }: OpenConnection): boolean {
+    return exchanges.size >= MOST_AT_ONCE;
   }
 
   /** A request's head is there. Of too many on one connection, the connection is ended. */

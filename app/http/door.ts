@@ -3,8 +3,13 @@ import type { Bindings } from "../../api/http/serve.ts";
 import { addressBucket, isListed } from "../../api/http/client_address.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import type { ConnectionBounds } from "./connection_bounds.ts";
-import { Connections, type OpenConnection } from "./connections.ts";
-import type { Handler, ServeConnection, ServedConnection } from "./serve_connection.ts";
+import { Connections, type Exchange, type OpenConnection } from "./connections.ts";
+import {
+  forgetHeaders,
+  type Handler,
+  type ServeConnection,
+  type ServedConnection,
+} from "./serve_connection.ts";
 import { ServedClock } from "./served_clock.ts";
 
 /** Milliseconds between two looks for connections that took too long. */
@@ -219,22 +224,42 @@ export class Door {
     return (request, info) => {
       // its head was read in the turn that ended the connection: a payout must not be made unheard
       if (ended.aborted) return this.#options.tooLate();
-      const exchange = connections.begin(connection, clock.now());
-      if (ended.aborted) return this.#options.tooLate();
-      const over = () => connections.end(connection, exchange, clock.now());
-      info.completed.then(over, over);
-      const sending = (response: Response): Response => {
-        connections.move(connection, exchange, "send", clock.now());
-        return response;
+      let exchange: Exchange | null = null;
+      const begun = () => exchange ??= connections.begin(connection, clock.now());
+      if (connections.isCrowded(connection)) {
+        begun();
+        return this.#options.tooLate();
+      }
+      const atOnce = () => {
+        if (exchange === null) connections.answered(connection, clock.now());
+        else connections.end(connection, exchange, clock.now());
       };
-      const answer = fetch(request, {
-        remoteAddr,
-        bodyRead: () => {
-          if (!ended.aborted) connections.move(connection, exchange, "answer", clock.now());
-          return !ended.aborted;
-        },
+      let answer: Response | Promise<Response>;
+      try {
+        answer = fetch(request, {
+          remoteAddr,
+          bodyRead: () => {
+            if (!ended.aborted) connections.move(connection, begun(), "answer", clock.now());
+            return !ended.aborted;
+          },
+        });
+      } catch (error) {
+        atOnce();
+        throw error;
+      }
+      if (!(answer instanceof Promise)) {
+        atOnce();
+        forgetHeaders(request);
+        return answer;
+      }
+      begun();
+      const over = () => connections.end(connection, begun(), clock.now());
+      info.completed.then(over, over);
+      return answer.then((response) => {
+        connections.move(connection, begun(), "send", clock.now());
+        forgetHeaders(request);
+        return response;
       });
-      return answer instanceof Promise ? answer.then(sending) : sending(answer);
     };
   }
 }

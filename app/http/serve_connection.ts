@@ -41,6 +41,22 @@ export function findServeConnection(
   return (connection, signal, ...rest) => found(connection, lateEndsAllowed(signal), ...rest);
 }
 
+/** The property in which Deno keeps headers once some were read; null: none, undefined: not looked for. */
+let headersCache: symbol | null | undefined;
+
+/**
+ * Gives up the headers of a request whose answer is there. Where some were read Deno reads all of them once
+ * more, as the request may outlive its connection, and sends an answer that was there at once a turn later.
+ * Without the property that says so, as in another version of Deno, nothing is done.
+ */
+export function forgetHeaders(request: Request): void {
+  if (headersCache === undefined) {
+    const own = Object.getOwnPropertySymbols(request);
+    headersCache = own.find(({ description }) => description === "headers cache") ?? null;
+  }
+  if (headersCache !== null) Reflect.set(request, headersCache, undefined);
+}
+
 /**
  * The same signal for Deno's own listener. To end a connection that the client has ended a moment before
  * fails in that listener, where nothing can catch it: it would end the process.

@@ -159,13 +159,18 @@ const args: ServeArgs = JSON.parse(Deno.args[0] ?? "null");
 const program = await open(args);
 let inFlight = 0;
 const listen = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-const fetchCounted: Fetch = async (request, bindings) => {
+const counted = async (answer: Promise<Response>): Promise<Response> => {
   inFlight++;
   try {
-    return await program.fetch(request, bindings);
+    return await answer;
   } finally {
     inFlight--;
   }
+};
+// what the interface answers at once is answered at once here as well
+const fetchCounted: Fetch = (request, bindings) => {
+  const answer = program.fetch(request, bindings);
+  return answer instanceof Promise ? counted(answer) : answer;
 };
 
 /** The service's listener on a free port; what comes over loopback counts as a proxy's. */

@@ -75,6 +75,25 @@ Deno.test("a request that is being answered is not ended, however long its route
   assertEquals(closed, []);
 });
 
+Deno.test("a request that is answered at once keeps its connection alive, and is kept nowhere itself", () => {
+  const { connections, closed, must } = book({ total: 10, perAddress: 10 });
+  const [first, second] = [must("first", "a", 0), must("second", "a", 0)];
+  // neither waits for its first head any more, and they wait in the order in which they were answered
+  connections.answered(second, 5);
+  connections.answered(first, 6);
+  assertEquals([first.exchanges.size, first.wait, first.since], [0, "idle", 6]);
+  connections.endOverdue(104);
+  assertEquals(closed, []);
+  connections.relieve(1, 2_000);
+  assertEquals(closed, ["second"]);
+  // beside a request that is being answered it changes nothing, and what is closed stays closed
+  connections.move(first, connections.begin(first, 10), "answer", 10);
+  connections.answered(first, 11);
+  connections.answered(second, 11);
+  connections.endOverdue(1_000_000);
+  assertEquals([closed, connections.open], [["second"], 1]);
+});
+
 Deno.test("requests that follow each other keep a connection alive; late ones beside others do not", () => {
   const { connections, closed, must } = book();
   const connection = must("c", "a", 0);

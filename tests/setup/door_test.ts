@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { readBody } from "../../api/http/read_input.ts";
 import { delay } from "../../ledger/database/delay.ts";
@@ -320,6 +320,65 @@ test("a request that comes with the end of its connection is not carried out", a
   for (const client of clients) client.close();
   await door.shutdown();
 });
+
+test("what is answered at once is not waited for, and headers are not read again after an answer", async () => {
+  const handlers: Handler[] = [];
+  const over = Promise.withResolvers<void>();
+  const door = openDoor({
+    serveConnection: (connection, _signal, handler) => {
+      handlers.push(handler);
+      return {
+        finished: over.promise.then(() => connection.close()),
+        shutdown: () => over.promise,
+      };
+    },
+    fetch: (request, { bodyRead }) => {
+      const asked = request.headers.get("x-asked");
+      if (asked === "fault") throw new Error("of one request");
+      if (asked === "read") bodyRead?.();
+      const response = new Response(asked);
+      return asked === "later" ? Promise.resolve(response) : response;
+    },
+  });
+  const client = await Deno.connect({ hostname: HOST, port: door.port });
+  while (handlers.length === 0) await delay(1);
+  let waitedFor = 0;
+  const info = {
+    remoteAddr: { transport: "tcp", hostname: HOST, port: 1 },
+    get completed() {
+      waitedFor++;
+      return Promise.resolve();
+    },
+  } as const;
+  const ask = (asked: string) => {
+    const request = new Request(`http://${HOST}/`, { headers: { "x-asked": asked } });
+    return { answer: handlers[0]?.(request, info), areReadAgain: () => isRemembered(request) };
+  };
+  assertThrows(() => ask("fault"), Error, "of one request");
+  const answers = ["first", "second", "read", "later"].map(ask);
+  assertEquals(waitedFor, 1);
+  const areResponses = answers.map(({ answer }) => answer instanceof Response);
+  assertEquals(areResponses, [true, true, true, false]);
+  const areReadAgain = () => answers.map((one) => one.areReadAgain());
+  assertEquals(areReadAgain(), [false, false, false, true]);
+  const texts = await Promise.all(answers.map(async ({ answer }) => await (await answer)?.text()));
+  assertEquals(texts, ["first", "second", "read", "later"]);
+  assertEquals(areReadAgain(), [false, false, false, false]);
+  // none of them keeps its connection from going when another needs its place
+  door.connections.relieve(1, Infinity);
+  assertEquals([door.connections.ended.room, door.connections.open], [1, 0]);
+  client.close();
+  over.resolve();
+  await door.shutdown();
+});
+
+/** True where Deno knows of a request that its headers were read; false where it does not, or not any more. */
+function isRemembered(request: Request): boolean {
+  const known = Object.getOwnPropertySymbols(request)
+    .find(({ description }) => description === "headers cache");
+  assert(known !== undefined, "this version of Deno remembers otherwise that headers were read");
+  return Reflect.get(request, known) !== undefined;
+}
 
 test("a request whose connection is ended while its body is read hears of it before it is carried out", async () => {
   const heard: (boolean | undefined)[] = [];
