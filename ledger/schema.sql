@@ -452,9 +452,11 @@ CREATE TABLE book.inbox (
   CONSTRAINT inbox_phase_check CHECK ((phase = ANY (ARRAY['seen'::text, 'solid'::text, 'vanished'::text, 'submitted'::text, 'outcome'::text, 'margin'::text, 'swept'::text])))
 ) WITH (fillfactor=80);
 CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
+CREATE INDEX inbox_booked_as ON book.inbox USING btree (network, ((data ->> 'bookedAs'::text))) WHERE (data ? 'bookedAs'::text);
 CREATE INDEX inbox_claimed ON book.inbox USING btree (merchant_id, network, txid, log_index, phase) WHERE ((consumed_at IS NULL) AND (split_part(quarantine, ':'::text, 1) = 'claimed'::text));
 CREATE INDEX inbox_kind ON book.inbox USING btree (split_part(quarantine, ':'::text, 1), network, ((data ->> 'currency'::text)), created_at) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
 CREATE INDEX inbox_quarantine ON book.inbox USING btree (network) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
+CREATE INDEX inbox_renamed ON book.inbox USING btree (network, txid) WHERE (data ? 'bookedAs'::text);
 CREATE INDEX inbox_waiting ON book.inbox USING btree (merchant_id, created_at) WHERE ((consumed_at IS NULL) AND (quarantine IS NULL));
 CREATE TRIGGER inbox_is_not_truncated BEFORE TRUNCATE ON book.inbox FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER transfer_waits_for_proof BEFORE UPDATE ON book.inbox FOR EACH ROW WHEN ((((old.quarantine ~~ 'unproven:%'::text) OR (old.quarantine ~~ 'discarded:%'::text)) AND ((new.quarantine IS DISTINCT FROM old.quarantine) OR (new.consumed_at IS DISTINCT FROM old.consumed_at)))) EXECUTE FUNCTION book.require_deposit_proof();
@@ -509,7 +511,8 @@ CREATE TABLE book.late_outcome (
   height bigint NOT NULL,
   noted_at timestamp with time zone NOT NULL DEFAULT now(),
   tried_at timestamp with time zone,
-  CONSTRAINT late_outcome_pkey PRIMARY KEY (outgoing_id, number, merchant_id)
+  is_missing boolean NOT NULL DEFAULT false,
+  CONSTRAINT late_outcome_pkey PRIMARY KEY (outgoing_id, number, merchant_id, height)
 );
 CREATE INDEX late_outcome_of_network ON book.late_outcome USING btree (network, height);
 
@@ -1588,6 +1591,7 @@ UNION ALL
 -- book.full_buckets(deposit_seq bigint, withdrawal_seq bigint, transaction_seq bigint, charge_seq bigint, settlement_seq bigint) RETURNS bigint
 -- book.has_funded(merchant text, of_currency text, of_network text, key text, administrator text) RETURNS boolean
 -- book.is_booked(payment_id text) RETURNS boolean
+-- book.is_credited_by_another_id(of_network text, of_txid text) RETURNS boolean
 -- book.is_over(p_until timestamp with time zone) RETURNS boolean
 -- book.is_same_hand(key text, administrator text, other_key text, other_administrator text) RETURNS boolean
 -- book.keep_attempt() RETURNS trigger

@@ -236,6 +236,10 @@ export const EVENTS = {
   ],
   "treasury.spend_known": ["warning", "{network}: what left a wallet is known by now: {txid}"],
   "treasury.end_written": ["info", "{network}: the end of {transfer} is written by now"],
+  "treasury.end_denied": [
+    "warning",
+    "{network}: block {height} was read again without the end of {transfer}, and a second node has none there either: it is off the list",
+  ],
   "treasury.block_waits": [
     "warning",
     "{network}: block {height} cannot be read again yet ({reason})",

@@ -50,7 +50,7 @@ export async function untilPassed(
   }
   throw new ScanBehind(
     isPassed
-      ? `Cannot compare as another transaction holds rows of transfers that ended up to block ${height}`
+      ? `Cannot compare as another transaction holds rows of transfers that ended up to block ${height}, or a second node has to agree`
       : `Cannot compare as the service's scan has not passed block ${height}`,
   );
 }

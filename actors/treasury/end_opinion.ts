@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EndTestimony, LargeEnd } from "../../ledger/watcher/late_outcomes.ts";
+import type { EndTestimony, LargeEnd, ListedEnd } from "../../ledger/watcher/late_outcomes.ts";
 import { answerOf, type SecondNode, solidBlockOf } from "../watcher/second_node.ts";
 
 /** The second nodes' word on one end. */
@@ -23,7 +23,7 @@ export type EndOpinion =
  *
  * @param signal ends the questions; what was not asked by then has no opinion
  * @param now Unix milliseconds
- * @returns opinions by transaction id
+ * @returns opinions by {@linkcode endKey}
  */
 export async function askAboutEnds(
   nodes: readonly SecondNode[],
@@ -35,9 +35,41 @@ export async function askAboutEnds(
   const silent = new Set<SecondNode>();
   for (const end of ends) {
     if (signal.aborted) break;
-    opinions.set(end.txid, await opinionOn(end, nodes, silent, now));
+    opinions.set(endKey(end), await opinionOn(end, nodes, silent, now));
   }
   return opinions;
+}
+
+/** Names an end: one transaction may be listed for several blocks, of which one has it. */
+export function endKey({ txid, height }: Pick<ListedEnd, "txid" | "height">): string {
+  return `${txid}/${height}`;
+}
+
+/**
+ * Finds ends that no second node has in their blocks, of those that the own reading has not met there any more. A node that
+ * has one there, in whatever way it ended, keeps it on the list; one that does not answer says nothing.
+ *
+ * @param signal ends the questions; what was not asked by then is not among the answer
+ */
+export async function deniedEnds(
+  nodes: readonly SecondNode[],
+  ends: readonly ListedEnd[],
+  signal: AbortSignal,
+): Promise<readonly ListedEnd[]> {
+  const denied: ListedEnd[] = [];
+  const silent = new Set<SecondNode>();
+  for (const end of ends) {
+    if (signal.aborted) break;
+    const words: Word[] = [];
+    for (const node of nodes) {
+      const word = silent.has(node) ? null : await wordOf(node, end);
+      if (word === null) silent.add(node);
+      else words.push(word);
+    }
+    const isThere = words.some(({ kind }) => kind === "agrees" || kind === "otherwise");
+    if (!isThere && words.some(({ kind }) => kind === "elsewhere")) denied.push(end);
+  }
+  return denied;
 }
 
 async function opinionOn(
@@ -55,7 +87,7 @@ async function opinionOn(
       doubt = `${node.name} does not answer`;
     } else if (word.kind === "behind") {
       doubt = `${node.name} is behind`;
-    } else if (word.kind === "otherwise") {
+    } else if (word.kind === "otherwise" || word.kind === "elsewhere") {
       return { kind: "waits", reason: `${node.name} ${word.what}`, alarming: true };
     } else {
       const { hash } = word;
@@ -71,12 +103,15 @@ async function opinionOn(
 type Word =
   | { readonly kind: "agrees"; readonly hash: string }
   | { readonly kind: "behind" }
-  | { readonly kind: "otherwise"; readonly what: string };
+  /** It has the transaction in that block, with another end. */
+  | { readonly kind: "otherwise"; readonly what: string }
+  /** That block is without it. */
+  | { readonly kind: "elsewhere"; readonly what: string };
 
 /** @returns null where the node does not answer */
 async function wordOf(
   { chain }: SecondNode,
-  { txid, purpose, height }: LargeEnd,
+  { txid, purpose, height }: ListedEnd,
 ): Promise<Word | null> {
   const own = await solidBlockOf(chain, height);
   if (own === null) return null;
@@ -85,10 +120,10 @@ async function wordOf(
   const found = await answerOf((signal) => chain.transaction(txid, "solid", signal));
   if (found === null) return null;
   if (found.kind === "incomplete") return { kind: "behind" };
-  if (found.kind === "missing") return { kind: "otherwise", what: "does not have the transaction" };
+  if (found.kind === "missing") return { kind: "elsewhere", what: "does not have the transaction" };
   const { transaction } = found;
   if (transaction.height !== height) {
-    return { kind: "otherwise", what: `has the transaction in block ${transaction.height}` };
+    return { kind: "elsewhere", what: `has the transaction in block ${transaction.height}` };
   }
   // what takes a nonce out of use moves nothing when it succeeds
   if (purpose === "pay" && transaction.success) {

@@ -24,7 +24,9 @@ import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import {
   closeLateOutcomes,
+  dropMissingEnd,
   readLargeEnds,
+  readMissingEnds,
   takeLateOutcomes,
 } from "../../ledger/watcher/late_outcomes.ts";
 import {
@@ -34,7 +36,7 @@ import {
   storeUnreadable,
 } from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
-import { askAboutEnds, type EndOpinion } from "./end_opinion.ts";
+import { askAboutEnds, deniedEnds, endKey, type EndOpinion } from "./end_opinion.ts";
 import type { SecondOpinionPolicy } from "./second_opinion.ts";
 import { ALARM_TRIES, pauseAfter } from "../watcher/unreadable_blocks.ts";
 
@@ -113,20 +115,44 @@ async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise
   const heights = await takeLateOutcomes(sql, network, LATE);
   const opinions = await askSecondNodes(deps, turn, heights);
   const testimonies = new Map(
-    [...opinions].flatMap(([txid, one]) => one.kind === "agreed" ? [[txid, one.testimony]] : []),
+    [...opinions].flatMap(([key, one]) =>
+      one.kind === "agreed" ? [[key.slice(0, key.lastIndexOf("/")), one.testimony]] : []
+    ),
   );
+  const reread: number[] = [];
   for (const height of heights) {
     if (turn.failures >= FAILURES_OF_SPENDS || turn.signal.aborted) break;
     // the cursor of the node that listed it may not have moved yet
-    if (height <= solid.height) await read(deps, turn, height, height, testimonies);
+    if (height > solid.height) continue;
+    const through = await read(deps, turn, height, height, testimonies);
+    if (through >= height) reread.push(height);
   }
+  await dropMissing(deps, turn, reread);
   if (opinions.size > 0) await tellDoubts(deps, opinions);
   for (const outgoingId of await closeLateOutcomes(sql, network)) {
     logEvent("treasury.end_written", { network, outgoingId });
   }
 }
 
-/** Opinions of second nodes on the large ends in blocks, by transaction. */
+/**
+ * Takes ends off the list whose blocks were read again without them, where a second node has none there either: neither one
+ * node's word that a transaction has ended nor one's silence about it decides.
+ */
+async function dropMissing(
+  { sql, chain: { network }, second = null }: ReadAgainDeps,
+  { signal }: Turn,
+  heights: readonly number[],
+): Promise<void> {
+  if (second === null) return;
+  const missing = await readMissingEnds(sql, network, heights);
+  for (const end of await deniedEnds(second.nodes, missing, signal)) {
+    for (const outgoingId of await dropMissingEnd(sql, network, end)) {
+      logEvent("treasury.end_denied", { network, outgoingId, height: end.height });
+    }
+  }
+}
+
+/** Opinions of second nodes on the large ends in blocks, by {@linkcode endKey}. */
 async function askSecondNodes(
   { sql, chain: { network }, second = null, now = Date.now }: ReadAgainDeps,
   { signal }: Turn,
@@ -148,7 +174,7 @@ async function tellDoubts(
   for (
     const { outgoingId, txid, height } of await readLargeEnds(sql, network, second?.above ?? ZERO)
   ) {
-    const opinion = opinions.get(txid);
+    const opinion = opinions.get(endKey({ txid, height }));
     if (opinion === undefined) continue;
     const doubt = opinion.kind === "waits"
       ? opinion.reason

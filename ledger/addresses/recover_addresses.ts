@@ -38,8 +38,8 @@ export async function listLostPayments(sql: Sql, limit: number): Promise<readonl
 /**
  * Takes payments of a transaction off the list, once a confirmed deposit by hand of a merchant names that
  * transaction and is large enough: all of them where it covers their sum, otherwise one that it is exactly. Of its
- * amount, what the transaction paid to the merchant's known addresses and was not credited otherwise counts for those, and
- * what was closed before for that. An ordinary deposit of the same transaction counts for nothing: an exchange pays several
+ * amount, what the transaction paid to the merchant's known addresses and was not credited otherwise counts for those, also
+ * while it waits for its proof, and what was closed before for that. An ordinary deposit of the same transaction counts for nothing: an exchange pays several
  * customers with one.
  *
  * @returns how many; 0 when none waits or no deposit by hand covers one
@@ -59,7 +59,12 @@ export async function closeLostPayments(
       FOR UPDATE
     ), by_hand AS (
       SELECT d.currency, sum(d.amount - (
-        SELECT coalesce(sum(s.amount), 0) FROM book.sweep_item s
+        SELECT coalesce(sum(s.amount), 0) FROM (
+          SELECT merchant_id, network, txid, log_index, currency, amount FROM book.sweep_item
+          UNION ALL
+          SELECT p.merchant_id, p.network, p.txid, p.log_index, p.currency, p.amount FROM book.deposit_proof p
+          WHERE NOT coalesce(p.evidence ? 'discarded', false) AND NOT EXISTS (SELECT FROM book.sweep_item i
+            WHERE i.merchant_id = p.merchant_id AND i.network = p.network AND i.txid = p.txid AND i.log_index = p.log_index)) s
         WHERE s.network = d.network AND s.txid = d.txid AND s.merchant_id = d.merchant_id AND s.currency = d.currency
           AND NOT EXISTS (SELECT FROM book.deposit o
             WHERE o.merchant_id = s.merchant_id AND o.network = s.network AND o.txid = s.txid

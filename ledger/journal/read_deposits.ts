@@ -46,7 +46,8 @@ export async function readDeposits(
 /**
  * Transactions that deposits by hand name and that are booked by hand already, for any
  * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too, and
- * so is one that was discarded: a proof may come after all.
+ * so is one that was discarded: a proof may come after all. So is one that is credited already by another id, which a node
+ * has told for the same place in its block.
  * A payment to a lost address is credited by hand, so its account is no other merchant. With `OFFSET 0`
  * each question is asked for one transaction: the planner would answer it for all that there are at once.
  */
@@ -73,5 +74,6 @@ export async function readOfAnother(
       OR EXISTS (
         SELECT FROM book.deposit_proof p
         WHERE p.network = k.network AND p.txid = k.txid AND p.merchant_id <> k.merchant_id
-          AND (p.evidence IS NULL OR p.evidence ? 'discarded') OFFSET 0)`;
+          AND (p.evidence IS NULL OR p.evidence ? 'discarded') OFFSET 0)
+      OR book.is_credited_by_another_id(k.network, k.txid)`;
 }

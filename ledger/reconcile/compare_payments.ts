@@ -264,6 +264,31 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
       WHERE d.log_index = -1 AND d.status = 'CONFIRMED'
       GROUP BY d.id, d.merchant_id, d.network, d.txid`,
   },
+  // Of two ids that nodes have told for one place in a block, one is booked: the other waits for ever.
+  {
+    rule: "transfers that are told by two ids are credited once",
+    scopes: ["quick", "full"],
+    query: (sql) =>
+      sql`
+      SELECT format('%s/%s of %s on %s', i.txid, i.log_index, i.merchant_id, i.network) AS subject,
+        format('%s to %s waits for %s, which is booked nowhere', i.data ->> 'amount', i.data ->> 'to', i.data ->> 'bookedAs')
+          AS detail
+      FROM book.inbox i
+      WHERE i.data ? 'bookedAs' AND i.consumed_at IS NULL AND NOT EXISTS (
+          SELECT FROM book.inbox b WHERE b.merchant_id = i.merchant_id AND b.network = i.network
+            AND b.txid = i.data ->> 'bookedAs' AND b.phase = 'solid')
+        AND NOT EXISTS (
+          SELECT FROM book.deposit d WHERE d.merchant_id = i.merchant_id AND d.network = i.network
+            AND d.txid = i.data ->> 'bookedAs')
+      UNION ALL
+      SELECT format('%s of %s on %s', d.id, d.merchant_id, d.network),
+        format('stands for %s, which is credited as %s', d.txid, i.data ->> 'bookedAs')
+      FROM book.inbox i
+      JOIN book.deposit d ON d.network = i.network AND d.txid = i.txid AND d.log_index = -1 AND d.status = 'CONFIRMED'
+      WHERE i.data ? 'bookedAs' AND EXISTS (
+        SELECT FROM book.deposit b WHERE b.network = i.network AND b.txid = i.data ->> 'bookedAs'
+          AND b.merchant_id = i.merchant_id AND b.status = 'CONFIRMED')`,
+  },
   // Every transfer that counts as swept and was not written off is listed by a sweep that is final and paid, or whose
   // arrival an administrator has confirmed.
   {

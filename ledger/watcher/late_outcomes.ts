@@ -36,10 +36,10 @@ export interface EndTestimony {
 const PAUSE_S = 10;
 
 /**
- * Lists ends that were not written, before the cursor passes their block. What has ended since, by
- * another node that read the same block, is left out.
+ * Lists ends that were not written, before the cursor passes their block, each with every block that was read to show
+ * it: a node's word of one hides no other. What has ended since, by another node that read the same block, is left out.
  *
- * @returns the transfers that are listed now and were not before
+ * @returns the transfers that are listed for these blocks now and were not before
  */
 export async function listLateOutcomes(
   sql: Sql,
@@ -47,14 +47,15 @@ export async function listLateOutcomes(
   outcomes: readonly LateOutcome[],
 ): Promise<ReadonlySet<string>> {
   if (outcomes.length === 0) return new Set();
-  const rows = await sql<{ id: string }[]>`
-    INSERT INTO book.late_outcome (outgoing_id, number, merchant_id, network, height)
-    SELECT a.outgoing_id, a.number, a.merchant_id, ${network}, f.height
+  const rows = await sql<{ id: string; is_new: boolean }[]>`
+    INSERT INTO book.late_outcome AS l (outgoing_id, number, merchant_id, network, height)
+    SELECT DISTINCT a.outgoing_id, a.number, a.merchant_id, ${network}, f.height
     FROM ${lateShape.rows(sql, "f", outcomes)}
     JOIN book.attempt a ON a.outgoing_id = f.outgoing_id AND a.number = f.number
       AND a.merchant_id = f.merchant_id AND a.outcome IS NULL
-    ON CONFLICT DO NOTHING RETURNING outgoing_id AS id`;
-  return new Set(rows.map(({ id }) => id));
+    ON CONFLICT (outgoing_id, number, merchant_id, height) DO UPDATE SET is_missing = false WHERE l.is_missing
+    RETURNING outgoing_id AS id, xmax = 0 AS is_new`;
+  return new Set(rows.flatMap(({ id, is_new: isNew }) => isNew ? id : []));
 }
 
 /**
@@ -70,7 +71,7 @@ export async function takeLateOutcomes(
 ): Promise<readonly number[]> {
   const rows = await sql<{ height: string }[]>`
     WITH due AS MATERIALIZED (
-      SELECT l.outgoing_id, l.number, l.merchant_id FROM book.late_outcome l
+      SELECT l.outgoing_id, l.number, l.merchant_id, l.height FROM book.late_outcome l
       JOIN book.attempt a ON a.outgoing_id = l.outgoing_id AND a.number = l.number
         AND a.merchant_id = l.merchant_id AND a.outcome IS NULL
       JOIN book.outgoing o ON o.id = l.outgoing_id AND o.merchant_id = l.merchant_id
@@ -84,8 +85,9 @@ export async function takeLateOutcomes(
       ORDER BY l.tried_at NULLS FIRST, l.height LIMIT ${limit}
       FOR NO KEY UPDATE OF o, a SKIP LOCKED
     ), taken AS (
-      UPDATE book.late_outcome l SET tried_at = now() FROM due d
+      UPDATE book.late_outcome l SET tried_at = now(), is_missing = true FROM due d
       WHERE l.outgoing_id = d.outgoing_id AND l.number = d.number AND l.merchant_id = d.merchant_id
+        AND l.height = d.height
       RETURNING l.height
     )
     SELECT DISTINCT height FROM taken ORDER BY height`;
@@ -101,6 +103,55 @@ export async function closeLateOutcomes(
     DELETE FROM book.late_outcome l USING book.attempt a
     WHERE l.network = ${network} AND a.outgoing_id = l.outgoing_id AND a.number = l.number
       AND a.merchant_id = l.merchant_id AND a.outcome IS NOT NULL
+    RETURNING l.outgoing_id AS id`;
+  return rows.map(({ id }) => id);
+}
+
+const shownShape = shape({
+  txid: text(),
+  /** `cancel`: it was to move nothing, whatever became of it. */
+  purpose: text<"pay" | "cancel">(),
+  height: bigint(),
+});
+/** An end that is listed for a block. */
+export type ListedEnd = RowOf<typeof shownShape>;
+
+/**
+ * Ends on the list whose blocks were read again without their transactions, each transaction once.
+ *
+ * @param heights of blocks that were read since they were taken, see {@linkcode takeLateOutcomes}
+ */
+export async function readMissingEnds(
+  sql: Sql,
+  network: Network,
+  heights: readonly number[],
+): Promise<readonly ListedEnd[]> {
+  if (heights.length === 0) return [];
+  return shownShape.all(
+    await sql`
+    SELECT DISTINCT a.txid, a.purpose, l.height FROM book.late_outcome l
+    JOIN book.attempt a ON a.outgoing_id = l.outgoing_id AND a.number = l.number AND a.merchant_id = l.merchant_id
+      AND a.outcome IS NULL
+    WHERE l.network = ${network} AND l.height = ANY (${[...heights]}::bigint[]) AND l.is_missing
+    ORDER BY l.height, a.txid`,
+  );
+}
+
+/**
+ * Takes an end off the list that its block, read again, does not show, and that a second node does not have there either. What
+ * else is listed of the transaction stays.
+ *
+ * @returns its transfers
+ */
+export async function dropMissingEnd(
+  sql: Sql,
+  network: Network,
+  { txid, height }: ListedEnd,
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    DELETE FROM book.late_outcome l USING book.attempt a
+    WHERE a.txid = ${txid} AND a.network = ${network} AND l.network = a.network AND l.outgoing_id = a.outgoing_id
+      AND l.number = a.number AND l.merchant_id = a.merchant_id AND l.height = ${height} AND l.is_missing
     RETURNING l.outgoing_id AS id`;
   return rows.map(({ id }) => id);
 }
@@ -123,7 +174,6 @@ export async function hasLateOutcome(
 const largeShape = shape({
   outgoingId: text(),
   txid: text(),
-  /** `cancel`: it was to move nothing, whatever became of it. */
   purpose: text<"pay" | "cancel">(),
   height: bigint(),
 });
@@ -131,7 +181,7 @@ const largeShape = shape({
 export type LargeEnd = RowOf<typeof largeShape>;
 
 /**
- * Transactions that move more than an amount and whose end is listed, each once, lowest block first. What moves the chain's
+ * Transactions that move more than an amount and whose end is listed, each once for a block, lowest block first. What moves the chain's
  * own coin is not among them.
  *
  * @param above in any token

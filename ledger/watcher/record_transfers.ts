@@ -38,6 +38,41 @@ export async function recordTransfers(
   const needsProof = (finding: TransferFinding) =>
     canBeAsked(finding) &&
     (above !== null && finding.amount > above || waiting.has(keyOf(finding)));
+  for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
+    logEvent("deposit.too_large", {
+      network,
+      txid,
+      to,
+    });
+  }
+  const judged = { network, phase, findings, needsProof };
+  // a place in a block belongs to what is booked, also where the process dies in between
+  const renamed = phase === "solid"
+    ? await sql.begin((tx) => bookTransfers(tx, judged))
+    : await bookTransfers(sql, judged);
+  for (const [{ txid, to, height }, bookedAs] of renamed) {
+    logEvent("deposit.renamed", { network, txid, to, height, bookedAs });
+  }
+}
+
+/** Transfers that are read in blocks of one view. */
+interface Judged {
+  readonly network: Network;
+  readonly phase: "seen" | "solid";
+  readonly findings: readonly TransferFinding[];
+  /** True of those that wait for a second node. */
+  readonly needsProof: (finding: TransferFinding) => boolean;
+}
+
+/**
+ * Stores transfers as to be swept, and writes them into their merchants' inboxes.
+ *
+ * @returns those that were quarantined as renamed now, with the ids that their places are booked by
+ */
+async function bookTransfers(
+  sql: AnySql,
+  { network, phase, findings, needsProof }: Judged,
+): Promise<ReadonlyMap<TransferFinding, string>> {
   // before the inbox: what is booked is surely stored as to be swept
   const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
   const stored = phase === "solid" && swept.length > 0
@@ -53,13 +88,6 @@ export async function recordTransfers(
   const unproven = findings.filter((finding) =>
     needsProof(finding) && !renamed.has(keyOf(finding))
   );
-  for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
-    logEvent("deposit.too_large", {
-      network,
-      txid,
-      to,
-    });
-  }
   const reasonOf = (finding: TransferFinding): string | null => {
     if (!canBeHeld(finding)) return BEYOND_BOOKS;
     const bookedAs = renamed.get(keyOf(finding));
@@ -71,28 +99,18 @@ export async function recordTransfers(
     const data = inboxData(finding, bookedAs === undefined ? {} : { bookedAs });
     return { finding, data, quarantine: reasonOf(finding) };
   });
-  const added = unproven.length === 0
-    ? await write(sql, network, phase, rows, stored)
-    : await sql.begin(async (tx) => {
-      const isUnproven = new Set(unproven);
-      const waits = rows.filter(({ finding }) => isUnproven.has(finding));
-      const set = await write(
-        tx,
-        network,
-        "solid",
-        rows,
-        new Set([...stored, ...waits.map(({ finding }) => keyOf(finding))]),
-      );
-      await writeInbox(tx, network, "seen", waits.map((row) => ({ ...row, quarantine: null })));
-      await storeAwaitedProofs(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
-      return set;
-    });
-  for (const { finding } of rows) {
-    const bookedAs = renamed.get(keyOf(finding));
-    if (bookedAs === undefined || !added.has(keyOf(finding))) continue;
-    const { txid, to, height } = finding;
-    logEvent("deposit.renamed", { network, txid, to, height, bookedAs });
+  const isUnproven = new Set(unproven);
+  const waits = rows.filter(({ finding }) => isUnproven.has(finding));
+  const free = new Set([...stored, ...waits.map(({ finding }) => keyOf(finding))]);
+  const added = await write(sql, network, phase, rows, free);
+  if (waits.length > 0) {
+    await writeInbox(sql, network, "seen", waits.map((row) => ({ ...row, quarantine: null })));
+    await storeAwaitedProofs(sql, network, unproven.filter((finding) => added.has(keyOf(finding))));
   }
+  return new Map(rows.flatMap(({ finding }) => {
+    const bookedAs = renamed.get(keyOf(finding));
+    return bookedAs === undefined || !added.has(keyOf(finding)) ? [] : [[finding, bookedAs]];
+  }));
 }
 
 /**

@@ -6,6 +6,8 @@ import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { addMerchant, amount, openJournal, SOMEWHERE, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { proveTransfer, readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -122,4 +124,20 @@ test("what a deposit by hand stands for of its merchant's own payments covers no
     await books.settle();
     assertEquals(await books.close(), closed, byHand);
   }
+});
+
+test("a payment to the merchant that waits for its proof is not a lost one: the deposit by hand counts for it", async () => {
+  await using books = await openBooks();
+  const { sql, merchantId } = books;
+  await setDepositProofRule(sql, "TRX", amount("500"));
+  await books.pay(0, "1000", LOST_ACCOUNT);
+  await books.pay(1, "1000");
+  await books.bookByHand("1000");
+  assertEquals([await books.close(), await books.left()], [0, [0]]);
+  const transfer = { merchantId, network: "TRX", txid: TXID, logIndex: 1 } as const;
+  const awaited = await readAwaitedProof(sql, transfer);
+  if (awaited === null) throw new Error("Cannot prove what waits for no proof");
+  await proveTransfer(sql, "TRX", awaited, { node: "second", height: 7, hash: "7", askedAt: 1 });
+  await books.settle();
+  assertEquals([await books.close(), await books.left()], [0, [0]]);
 });
