@@ -62,6 +62,8 @@ export class Journal<T> {
   }
 
   close(): void {
+    // a program that is just being started holds a copy of the file for a moment, and with it the lock
+    this.#file.unlockSync();
     this.#file.close();
   }
 }

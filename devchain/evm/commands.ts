@@ -187,6 +187,8 @@ export class CommandLog {
 
   close(): void {
     this.#journal?.close();
+    // a program that is just being started holds a copy of the file for a moment, and with it the lock
+    this.#lock.unlockSync();
     this.#lock.close();
   }
 }
