@@ -80,7 +80,7 @@ export class BatchProcessor {
       queued.kind === "command" && refunds.some(holdsRefunds)
     );
     for (const { queued } of held) {
-      if (queued.kind === "command") queued.answer({ kind: "overloaded" });
+      if (queued.kind === "command") queued.answer({ kind: "held" });
     }
     return held.length > 0;
   }
@@ -237,7 +237,7 @@ export class BatchProcessor {
     const stopped = await this.#stoppedOf(networks);
     for (const { queued, refunds } of refusable) {
       if (queued.kind !== "command" || !refunds.some((one) => stopped.includes(one))) continue;
-      queued.answer({ kind: "overloaded" });
+      queued.answer({ kind: "held" });
     }
   }
 

@@ -39,6 +39,8 @@ export type AskOutcome<V, R> =
   | { readonly kind: "refused"; readonly refusal: R }
   /** The mailbox is full: nothing was taken. */
   | { readonly kind: "overloaded" }
+  /** It would give back money of a payout that may have been paid already; nothing was changed. */
+  | { readonly kind: "held" }
   /** The deadline passed before the message was decided: it was withdrawn, nothing was changed. */
   | { readonly kind: "withdrawn" }
   /** Decided, but whether it is durable was not known in time: the record tells. */

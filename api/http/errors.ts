@@ -149,6 +149,10 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
   return answerOf(ERRORS[refusal.code], refusal, amountField);
 }
 
+const REFUND_HELD =
+  "The payout may have been paid already and is still being looked for on its chain, so its money is not given back yet. " +
+  "Nothing was done; ask again in a few minutes.";
+
 /**
  * The answer where an ask brought none.
  *
@@ -166,6 +170,8 @@ export function notDone<V>(
       return refused(outcome.refusal, amountField);
     case "overloaded":
       return unavailable("Too many requests are waiting for this account; nothing was done.");
+    case "held":
+      return unavailable(REFUND_HELD);
     case "withdrawn":
       return unavailable("The request could not be handled in time; nothing was done.");
     case "unknown":

@@ -268,6 +268,7 @@ test("a treasury that is short answers 503 and leaves the reference free", async
 test("what becomes of an ask decides the status", async (t) => {
   const outcomes = [
     ["overloaded", 503, "Service unavailable"],
+    ["held", 503, "Service unavailable"],
     ["withdrawn", 503, "Service unavailable"],
     ["unknown", 500, "Outcome unknown"],
     ["failed", 500, "Internal error"],

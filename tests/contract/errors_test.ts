@@ -301,7 +301,7 @@ test("Errors: 500 `Payout initiation failed` returns the amount and releases the
 });
 
 test("Errors: 500 and 503 of a request whose outcome is not known, or that found no room", async () => {
-  let kind: "unknown" | "overloaded" | "withdrawn" | "failed" = "unknown";
+  let kind: "unknown" | "overloaded" | "held" | "withdrawn" | "failed" = "unknown";
   const merchantsOf = (journal: Merchants): Merchants => ({
     ask: <C extends MerchantCommand>(id: string, command: C, timeoutMs: number) =>
       command.type === "reserve" ? Promise.resolve({ kind }) : journal.ask(id, command, timeoutMs),
@@ -315,6 +315,8 @@ test("Errors: 500 and 503 of a request whose outcome is not known, or that found
   };
   assertEquals(await ask(), [500, "Outcome unknown", false]);
   kind = "overloaded";
+  assertEquals(await ask(), [503, "Service unavailable", true]);
+  kind = "held";
   assertEquals(await ask(), [503, "Service unavailable", true]);
   kind = "withdrawn";
   assertEquals(await ask(), [503, "Service unavailable", true]);

@@ -58,8 +58,8 @@ test("a refund of a queued payout is not committed while signing is stopped, and
   ];
   assertEquals((await statuses()).map((row) => ({ ...row })), [pending, pending, confirmed]);
   assertEquals(answers.map(({ kind }) => kind), [
-    "overloaded",
-    "overloaded",
+    "held",
+    "held",
     "done",
     "done",
     "done",
@@ -110,7 +110,7 @@ test("refunds that wait for signing cost the others two commits, however many th
   const besides = Promise.all(
     [one, other].map((merchantId) => journal.ask(merchantId, reserveCommand(), 30_000)),
   );
-  assertEquals(new Set((await refunds).map(({ kind }) => kind)), new Set(["overloaded"]));
+  assertEquals(new Set((await refunds).map(({ kind }) => kind)), new Set(["held"]));
   assertEquals((await besides).map(({ kind }) => kind), ["done", "done"]);
   // a batch is tried once with them and once without; they may come in a few batches
   assert(writes <= 10, `${writes} writes for ${made.length} refunds`);
@@ -139,7 +139,7 @@ test("a refund of a queued payout waits while this node has yet to read blocks t
     journal.ask(merchantId, reserveCommand(), 60_000),
     refund(),
   ]);
-  assertEquals(answers.map(({ kind }) => kind), ["overloaded", "done", "done", "overloaded"]);
+  assertEquals(answers.map(({ kind }) => kind), ["held", "done", "done", "held"]);
   held.clear();
   held.add(network === "TRX" ? "ETH" : "TRX");
   assertEquals((await refund()).kind, "done");

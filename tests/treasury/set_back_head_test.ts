@@ -60,6 +60,8 @@ test("a payout that is in a block which is not solid yet is not signed once more
   const headers = { "x-signature": sign, "x-timestamp": String(Date.now()) };
   const refund = await api.call("POST", "/api/webhook/event", { key: admin, body, headers });
   assertEquals([refund.status, await readSigningStop(sql, "TRX")], [503, null]);
+  assertMatch(refund.body.message, /may have been paid already .* not given back yet/);
+  assertEquals([refund.body.error, refund.body.code], ["Service unavailable", "unavailable"]);
   await until(async () => {
     assertEquals((await rig.payout(paid)).outcomes, []);
     await rig.control("/dev/mine", { blocks: 1, intervalMs: 1_000 });
