@@ -44,7 +44,7 @@ export interface NodeState {
   readonly callsPerSecond: number | null;
   /** Single calls that it could not answer and is not asked now, while it is asked all others. */
   readonly coolingCalls: number;
-  /** Paths that it said it does not serve: a lite node, or an API that its operator has closed. */
+  /** Paths that it said it does not serve, or that alone it never answers: a lite node, or an API that its operator has closed. */
   readonly unserved: readonly string[];
   /** Calls of this day (UTC). */
   readonly callsToday: number;

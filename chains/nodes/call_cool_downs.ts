@@ -60,7 +60,7 @@ export class CallCoolDowns {
     return [...this.#coolDowns.values()].filter(({ until }) => until > now).length;
   }
 
-  /** Paths that the node does not serve, as it last said. */
+  /** Paths that the node does not serve, as it last said or as its silence shows. */
   get unserved(): readonly string[] {
     const now = this.#now();
     return [...this.#coolDowns].filter(([, { error, until }]) =>

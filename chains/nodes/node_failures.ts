@@ -36,7 +36,7 @@ export class CallFailed extends ChainUnavailable {
   }
 }
 
-/** The node's operator has closed this API, or it is a lite node without that history. */
+/** The node's operator has closed this API, it is a lite node without that history, or such a call alone is never answered. */
 export class NotServed extends CallFailed {
   constructor(message: string, path: string) {
     super("malformed", message, path, true);

@@ -1,8 +1,11 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { privateKeyToAccount } from "viem/accounts";
 import { keccak256, parseTransaction } from "viem/utils";
+import { createEvmChain } from "../../chains/evm/evm_chain.ts";
+import { NotServed } from "../../chains/nodes/node_failures.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
-import { plainRoot } from "./support/block_fixture.ts";
+import { HOT, plainRoot, USDT } from "./support/block_fixture.ts";
 import { headerOf } from "./support/header_fixture.ts";
 import { chainOn } from "./support/scripted_chain.ts";
 import { RpcFailure, type Script, startScriptedRpc } from "./support/scripted_rpc.ts";
@@ -132,3 +135,37 @@ test("a transaction of a type that is not known here is proven by its bytes, whe
     bytes.map((one) => keccak256(one)),
   );
 });
+
+for (
+  const [what, silence] of [
+    ["never answered", () => new Response(new ReadableStream())],
+    ["answered with a proxy's failure", () => new Response("", { status: 502 })],
+  ] as const
+) {
+  test(`a node at which whole blocks alone are ${what} is left alone with that call, and asked everything else`, async () => {
+    const now = headerOf({ timestamp: `0x${Math.floor(Date.now() / 1_000).toString(16)}` });
+    await using node = startScriptedRpc({});
+    node.whole = (body) => {
+      const { id, method } = body as { id: number; method: string };
+      if (method === "eth_getBlockByHash") return silence();
+      const result = method === "eth_chainId" ? "0x1" : { ...now, transactions: [] };
+      return Response.json({ jsonrpc: "2.0", id, result });
+    };
+    const chain = createEvmChain({
+      network: "ETH",
+      nodeUrls: [node.url],
+      contracts: { USDT },
+      deposits: { address: () => HOT },
+      hotWallet: HOT,
+      callsPerSecond: 0,
+      requestTimeoutMs: 500,
+      feeCap: amountOf("0.02"),
+    });
+    assertEquals((await chain.head()).hash, now["hash"]);
+    await assertRejects(async () => await chain.provenIds?.(HASH), NotServed);
+    assertEquals(chain.nodes.states.map(({ state, unserved }) => [state, unserved]), [
+      ["ready", ["eth_getBlockByHash with transactions"]],
+    ]);
+    assertEquals((await chain.head()).hash, now["hash"]);
+  });
+}

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
-import type { Block } from "../../chains/chain.ts";
+import type { Block, BlockAnswer } from "../../chains/chain.ts";
 import { headSchema, receiptsShape } from "../../chains/evm/read/answers.ts";
 import { parseBlock } from "../../chains/evm/read/parse_block.ts";
 import { withReadLogs } from "../../chains/evm/read/receipt_logs.ts";
@@ -23,8 +23,8 @@ const test = testNeeding(DATABASE);
 const CUSTOMER = addressOf(1);
 const DEPOSIT = addressOf(2);
 
-/** A true block of two payments, as a node tells it that may rename their ids. */
-function blockOf(rename: (txid: string) => string): Block {
+/** A true block of two payments, parsed as a node tells it that may rename their ids. */
+function answerOf(rename: (txid: string) => string): BlockAnswer {
   const tokens = new Map([[USDT, { currency: "USDT" as const, unit: fromTokenUnits(1n, 6) }]]);
   const context = { tokens, hotWallet: HOT, ignored: { zeroValue: 0, otherContract: 0 } };
   const fixture = withOwnHash(composeBlock(5, [
@@ -37,16 +37,28 @@ function blockOf(rename: (txid: string) => string): Block {
     text,
   );
   const { head, receipts } = JSON.parse(renamed);
-  const answer = parseBlock(
+  return parseBlock(
     headSchema.parse(head),
     ((receiptsShape.safeParse(receipts) as { data?: never[] }).data ?? []).map((one) =>
       withReadLogs(one, tokens)
     ),
     context,
   );
+}
+
+function blockOf(rename: (txid: string) => string): Block {
+  const answer = answerOf(rename);
   if (answer.kind !== "block") throw new Error(JSON.stringify(answer));
   return answer.block;
 }
+
+Deno.test(
+  "a true block two transactions of which one node tells by one id is not whole: one of them would never be credited",
+  () => {
+    const reason = "a transaction is there twice";
+    assertEquals(answerOf(() => hashOf("one")), { kind: "incomplete", height: 5, reason });
+  },
+);
 
 test("a true block whose ids one node has renamed is credited once, whatever an honest node says of it later", async () => {
   await using database = await testDatabase();

@@ -20,6 +20,7 @@ import {
   type Transfer,
 } from "../../chain.ts";
 import { Slices } from "../../nodes/slices.ts";
+import { areDistinct } from "../../text_key.ts";
 import type { HeadAnswer, LogAnswer } from "./answers.ts";
 import { EMPTY_ROOT } from "./ordered_trie.ts";
 import type { ReadReceipt } from "./receipt_logs.ts";
@@ -82,6 +83,8 @@ function missingOf(head: HeadAnswer, receipts: readonly ReadReceipt[]): string |
   if (receipts.length !== transactions.length) {
     return `${receipts.length} receipts for ${transactions.length} transactions`;
   }
+  // no root has the ids, which name what is paid and credited: of two that are alike one is another transaction's
+  if (!areDistinct(transactions)) return "a transaction is there twice";
   let gas = 0;
   let logs = 0;
   for (const [i, receipt] of receipts.entries()) {

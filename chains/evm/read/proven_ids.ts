@@ -11,6 +11,7 @@ import { z } from "zod";
 import { ChainUnavailable } from "../../chain.ts";
 import { listSchema } from "../../nodes/list_schema.ts";
 import type { ChainNode } from "../../nodes/node.ts";
+import { CallFailed, NotServed } from "../../nodes/node_failures.ts";
 import { Slices } from "../../nodes/slices.ts";
 import { bytesSchema, hashSchema } from "./answers.ts";
 import { hasOwnHash } from "./header_hash.ts";
@@ -21,6 +22,9 @@ import { bytesOfFields } from "./transaction_bytes.ts";
 
 /** Transactions whose bytes are asked for in one request. */
 const RAW_AT_ONCE = 50;
+/** The longest answers that there are, by the name under which a node that gives none is left alone with them. */
+const WHOLE_BLOCKS = "eth_getBlockByHash with transactions";
+const BYTES = "eth_getRawTransactionByBlockHashAndIndex";
 
 const filledBlockSchema = z.looseObject({
   hash: hashSchema,
@@ -53,13 +57,54 @@ async function provenAt(
   signal: AbortSignal,
 ): Promise<readonly string[] | null> {
   const call = { method: "eth_getBlockByHash", params: [hash, true] };
-  const block = await rpc.ask(node, call, filledBlockSchema, signal);
+  const block = await orNotServed(
+    node,
+    WHOLE_BLOCKS,
+    signal,
+    () => rpc.ask(node, call, filledBlockSchema, signal),
+  );
   if (block === null || block.hash !== hash || !hasOwnHash(block)) return null;
   const slices = new Slices();
   const bytes = await bytesOf(node, block, slices, signal);
   if (bytes === null) return null;
   if (await orderedRootInSlices(bytes, slices) !== block.transactionsRoot) return null;
   return bytes.map(idOf);
+}
+
+/**
+ * Asks a node for what only proofs need. Where it lets such a call time out, breaks it off or answers with a proxy's failure, it is
+ * asked no such call for a while, which grows; all others it may answer well, so that it is not left alone itself.
+ *
+ * @param shape names all calls that are alike
+ * @throws {NotServed} when it does not answer, or lately did not
+ */
+async function orNotServed<T>(
+  node: ChainNode,
+  shape: string,
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const earlier = node.coolDowns.failureOf(shape);
+  if (earlier !== null) throw earlier;
+  try {
+    const answer = await ask();
+    node.coolDowns.succeeded(shape);
+    return answer;
+  } catch (error) {
+    // it had less than its time where the caller gave up
+    if (signal.aborted || !isSilence(error)) throw error;
+    const failure = new NotServed(error.message, shape);
+    node.coolDowns.failed(failure);
+    throw failure;
+  }
+}
+
+/** True for a call without any answer of the node; an error that it words itself is one. */
+function isSilence(error: unknown): error is ChainUnavailable {
+  if (!(error instanceof ChainUnavailable)) return false;
+  if (error.category === "timeout") return true;
+  return !(error instanceof CallFailed) &&
+    (error.category === "network" || error.category === "server-error");
 }
 
 function idOf(bytes: Uint8Array): string {
@@ -83,11 +128,13 @@ async function bytesOf(
   const missing = found.flatMap((bytes, place) => bytes === null ? [place] : []);
   for (let i = 0; i < missing.length; i += RAW_AT_ONCE) {
     const places = missing.slice(i, i + RAW_AT_ONCE);
-    const calls = places.map((place) => ({
-      method: "eth_getRawTransactionByBlockHashAndIndex",
-      params: [hash, quantityOf(place)],
-    }));
-    const answers = await rpc.askAll(node, calls, bytesSchema.nullable(), signal);
+    const calls = places.map((place) => ({ method: BYTES, params: [hash, quantityOf(place)] }));
+    const answers = await orNotServed(
+      node,
+      BYTES,
+      signal,
+      () => rpc.askAll(node, calls, bytesSchema.nullable(), signal),
+    );
     for (const [k, answer] of answers.entries()) {
       if (answer === null || answer instanceof ChainUnavailable) return null;
       found[places[k] as number] = Uint8Array.fromHex(answer.slice(2));
