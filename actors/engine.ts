@@ -82,8 +82,8 @@ export class Engine {
       usdRate: deps.usdRate,
       onCommitted: (news) => this.#announce(news),
       liquidity: (network, currency) => this.liquidity(network, currency),
-      // what is queued may be paid in blocks that the scan has yet to read
-      holdsRefunds: (network) => chains.has(network) && isBehindSigning(this.watched.get(network)),
+      // what is queued may be paid in blocks that the scan has yet to read; a network that is not served here has no scan
+      holdsRefunds: (network) => isBehindSigning(this.watched.get(network)),
     });
     this.addressBook = new AddressBook(sql, chains);
     this.history = new HistoryWatch({

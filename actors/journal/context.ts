@@ -47,7 +47,8 @@ export interface JournalOptions {
   /** Amounts that hot wallets can still pay. Left out: no payout is refused for lack of funds. */
   readonly liquidity?: Liquidity;
   /**
-   * True while a queued payout of a network may be paid in blocks that this node has yet to read, so that its refund waits.
+   * True while a queued payout of a network may be paid in blocks that this node has yet to read, or does not read at all, so
+   * that its refund waits.
    * Left out: none is known to be.
    */
   readonly holdsRefunds?: (network: Network) => boolean;

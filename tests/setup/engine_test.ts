@@ -5,7 +5,15 @@ import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 import { readiness } from "../../app/health/readiness.ts";
-import { addMerchant, addTransfer, openJournal, reserveCommand, until } from "../support/books.ts";
+import {
+  addMerchant,
+  addTransfer,
+  fund,
+  openJournal,
+  refundCommand,
+  reserveCommand,
+  until,
+} from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -52,6 +60,21 @@ test("a deposit that another node has booked and not told of is watched until it
   } finally {
     await engine.stop(1_000);
   }
+});
+
+test("a queued payout of a network that a node does not serve is given back by no such node, as its blocks may have paid it", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { merchants } = engineOn(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, merchants, merchantId, "100");
+  const payout = reserveCommand();
+  await merchants.ask(merchantId, payout, BOUND_MS);
+  const refund = refundCommand(payout.withdrawalId);
+  assertEquals((await merchants.ask(merchantId, refund, BOUND_MS)).kind, "held");
+  const statuses = await sql`SELECT status FROM book.outgoing`;
+  assertEquals(statuses.map(({ status }) => status), ["queued"]);
+  await merchants.stop(1_000);
 });
 
 test("a serving node is measured by the migrations it started with", async () => {
