@@ -20,6 +20,7 @@ import { readNextNonce } from "../../ledger/lanes/open_nonces.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { findUnsigned } from "../../ledger/watcher/unsigned_transactions.ts";
 import { continues } from "./covered_heights.ts";
+import type { HeadComparison } from "./head_comparison.ts";
 import { spendsOf } from "./record_blocks.ts";
 import { blocksIn, type Watched } from "./scan_memory.ts";
 
@@ -38,14 +39,13 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
   const { comparison } = memory;
   // where the database is set back meanwhile, what was compared says nothing of its books
   const { begun } = comparison;
-  if (comparison.state === "over") return await askHead(watched, signal);
+  if (comparison.state === "over") return;
   const solid = await readCursor(sql, network, "solid");
   if (solid === null || !memory.isScanReached) return;
   try {
-    const head = await within(signal, (short) => compare(watched, solid, short));
+    await within(signal, (short) => compare(watched, solid, short));
     if (comparison.begun !== begun) return;
-    if (head === null) return comparison.agree();
-    wait(watched, head);
+    end(watched);
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     if (comparison.begun !== begun) return;
@@ -56,65 +56,53 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
     }
     if (!isLast) return;
     logEvent("chain.head_not_compared", { network, error });
-    if (comparison.hasUnknown && comparison.read !== null) wait(watched, comparison.read.height);
-    else comparison.agree();
+    end(watched);
   }
 }
 
-/** Has signing wait for blocks that the scan has yet to read. */
-function wait({ chain, memory }: Watched, head: number): void {
-  memory.comparison.waitFor(head, blocksIn(MARGIN_MS, chain));
-  logEvent("chain.head_unknown", {
-    network: chain.network,
-    head,
-    height: memory.comparison.awaited,
-  });
+/** Ends the comparison; where the books lack something signing waits for blocks that the scan has yet to read. */
+function end({ chain, memory: { comparison } }: Watched): void {
+  const { unknown } = comparison;
+  if (unknown === null) return comparison.agree();
+  const { height: head, time } = unknown;
+  comparison.waitFor({ height: head + blocksIn(MARGIN_MS, chain), time: time + MARGIN_MS });
+  logEvent("chain.head_unknown", { network: chain.network, head, height: comparison.awaited });
 }
 
-/** Asks how long the chain is now and then, while something is waited for. */
-async function askHead({ chain, memory }: Watched, signal: AbortSignal): Promise<void> {
-  const { comparison, readSolid } = memory;
-  if (!comparison.asksHead(readSolid)) return;
-  try {
-    comparison.recordHead((await within(signal, (short) => chain.head(short))).height);
-  } catch (error) {
-    // silence takes nothing back
-    if (!(error instanceof ChainUnavailable)) throw error;
-  }
-}
-
-/** Height of the newest block, where the books lack something of it or those below; null: they lack nothing. */
-async function compare(
-  watched: Watched,
-  solid: Cursor,
-  signal: AbortSignal,
-): Promise<number | null> {
+/** Takes in what newest blocks show that the books do not know. @throws {ChainUnavailable} where not all of them are shown */
+async function compare(watched: Watched, solid: Cursor, signal: AbortSignal): Promise<void> {
   const { life } = watched.chain.capabilities;
-  return life.kind === "nonce"
-    ? await compareNonces(watched, life.lane, signal)
-    : await compareTransfers(watched, solid, signal);
+  if (life.kind === "nonce") await compareNonces(watched, life.lane, signal);
+  else await compareTransfers(watched, solid, signal);
 }
 
 async function compareNonces(
   { sql, chain, memory }: Watched,
   lane: LanePort,
   signal: AbortSignal,
-): Promise<number | null> {
+): Promise<void> {
   const { network, hotWallet } = chain;
+  const { comparison, readSolid, readSolidTime } = memory;
+  const { begun } = comparison;
   const used = await lane.next(hotWallet, "head", signal);
   // read after it: what another service has promised meanwhile is known
   const first = await readFirstNonce(sql, network);
   // a lane that has not begun does so only where nothing of its wallet is above the solid blocks
-  if (first === null) return null;
-  if (used <= Math.max(first, await readNextNonce(sql, network, "hot"))) return null;
-  return Math.max(memory.readSolid, (await chain.head(signal)).height);
+  if (first === null) return;
+  if (used <= Math.max(first, await readNextNonce(sql, network, "hot"))) return;
+  const head = await chain.head(signal);
+  requireSame(comparison, begun, signal);
+  comparison.recordUnknown({
+    height: Math.max(readSolid, head.height),
+    time: Math.max(readSolidTime, head.time),
+  });
 }
 
 async function compareTransfers(
   { sql, chain, memory: { comparison } }: Watched,
   solid: Cursor,
   signal: AbortSignal,
-): Promise<number | null> {
+): Promise<void> {
   const { network } = chain;
   const { begun } = comparison;
   const newest = await chain.head(signal);
@@ -131,14 +119,18 @@ async function compareTransfers(
       }
       const spends = await spendsOf(sql, chain, [block]);
       const txids = [...new Set(spends.map(({ transfer }) => transfer.txid))];
-      const unknown = await findUnsigned(sql, network, txids);
-      if (signal.aborted || comparison.begun !== begun) throw notShown("another try has begun");
-      if (unknown.length > 0) comparison.hasUnknown = true;
+      const unsigned = await findUnsigned(sql, network, txids);
+      requireSame(comparison, begun, signal);
+      if (unsigned.length > 0 || comparison.unknown !== null) comparison.recordUnknown(block);
       comparison.read = last = { height: block.height, hash: block.hash };
     }
   }
   if (last.height < newest.height) throw notShown(`block ${last.height + 1} was not given`);
-  return comparison.hasUnknown ? last.height : null;
+}
+
+/** @throws {ChainUnavailable} where another try, or another comparison, has begun meanwhile */
+function requireSame(comparison: HeadComparison, begun: number, signal: AbortSignal): void {
+  if (signal.aborted || comparison.begun !== begun) throw notShown("another try has begun");
 }
 
 /** Puts questions to nodes within the time of a try, also to those that end with no signal. */

@@ -4,18 +4,21 @@ import type { Checkpoint } from "../../chains/chain.ts";
 const SILENT_MS = 60_000;
 /** Tries that they have at least: a time in which nodes say nothing at all is none of them. */
 const LEAST_TRIES = 12;
-/** Time for which a height counts that no node has named again, milliseconds. */
-const KEPT_MS = 10 * 60_000;
-/** Pause between two questions how long the chain is, while a height is waited for, milliseconds. */
-const ASK_MS = 30_000;
-
 /** State of a comparison: not made, not answered by nodes so far, or made. */
 export type ComparisonState = "due" | "failing" | "over";
 
+/** A place that signing waits for: it goes on once the scan has read either. */
+interface AwaitedPlace {
+  readonly height: number;
+  /** Time of a block, Unix milliseconds: what was the newest one at the comparison is below every block that was made later. */
+  readonly time: number;
+}
+
 /**
  * Memory of the comparison of a network's newest blocks with the books, which is made once before anything is signed: see
- * `compare_head.ts`. What it finds to be unknown has signing wait for a height; a node that says too much is believed for ten
- * minutes, and nodes that say nothing are waited for for one.
+ * `compare_head.ts`. What it finds to be unknown has signing wait for a height, or for a block of a time, whichever the scan
+ * reads first: a node that names a height far above the chain's holds signing no longer than an honest one. Nodes that say
+ * nothing are waited for for a minute.
  */
 export class HeadComparison {
   readonly #monotonic: () => number;
@@ -23,16 +26,12 @@ export class HeadComparison {
   /** First try that nodes did not answer. */
   #failingSince: number | null = null;
   #failed = 0;
-  /** Height that the scan has to read, the newest head by which it counts, and the last time that a node named one. */
-  #awaited: { readonly height: number; readonly head: number; readonly saidAt: number } | null =
-    null;
-  #asksAt = -Infinity;
+  #awaited: AwaitedPlace | null = null;
   /** The last block that was compared; null: none above the solid ones. */
   read: Checkpoint | null = null;
   /** Number of times that it was begun anew. */
   begun = 0;
-  /** True where a block that was compared shows what the books do not know. */
-  hasUnknown = false;
+  #unknown: AwaitedPlace | null = null;
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(monotonic: () => number) {
@@ -50,6 +49,14 @@ export class HeadComparison {
     return this.#awaited?.height ?? 0;
   }
 
+  /**
+   * The newest block by which the books lack something of it or of those below; null: they lack nothing. It is kept where that
+   * block's branch is left, or a node has shown a block of none: what was signed can be in another block as well.
+   */
+  get unknown(): AwaitedPlace | null {
+    return this.#unknown;
+  }
+
   /** Has the comparison made once more: the database was set back meanwhile. */
   begin(): void {
     this.begun++;
@@ -62,7 +69,14 @@ export class HeadComparison {
   /** Has all blocks compared again: those that were are of a branch that was left. */
   beginAnew(): void {
     this.read = null;
-    this.hasUnknown = false;
+  }
+
+  /** Takes in a block by which the books lack something of it or of those below. */
+  recordUnknown({ height, time }: AwaitedPlace): void {
+    this.#unknown = {
+      height: Math.max(height, this.#unknown?.height ?? 0),
+      time: Math.max(time, this.#unknown?.time ?? 0),
+    };
   }
 
   /** Ends it: the books know all of it. */
@@ -73,12 +87,12 @@ export class HeadComparison {
   /**
    * Ends it: signing waits until the scan has read what the books lack.
    *
-   * @param head height of the newest block by which they lack it
-   * @param margin blocks that are read besides, as a node may be behind the one that showed it, or the block be taken back
+   * @param awaited above the newest block by which they lack it, as a node may be behind the one that showed it, or the block be
+   *   taken back
    */
-  waitFor(head: number, margin: number): void {
+  waitFor(awaited: AwaitedPlace): void {
     this.#isOver = true;
-    this.#awaited = { height: head + margin, head, saidAt: this.#monotonic() };
+    this.#awaited = awaited;
   }
 
   /** Takes in a try that nodes did not answer. @returns true where no other is made */
@@ -88,26 +102,11 @@ export class HeadComparison {
     return ++this.#failed >= LEAST_TRIES && now - this.#failingSince >= SILENT_MS;
   }
 
-  /** True where nodes are to be asked how long the chain is; forgets a height that is read. */
-  asksHead(readSolid: number): boolean {
-    if (this.#awaited === null) return false;
-    if (readSolid >= this.#awaited.height) {
-      this.#awaited = null;
-      return false;
-    }
-    const now = this.#monotonic();
-    if (now < this.#asksAt) return false;
-    this.#asksAt = now + ASK_MS;
-    return true;
-  }
-
-  /** Takes in how long the chain is: a block that no chain has is not waited for for ever. */
-  recordHead(height: number): void {
+  /** Takes in up to where solid blocks are read; forgets what was waited for where that is read. */
+  recordRead(height: number, time: number): void {
     if (this.#awaited === null) return;
-    const now = this.#monotonic();
-    if (height >= this.#awaited.head) this.#awaited = { ...this.#awaited, saidAt: now };
-    else if (now - this.#awaited.saidAt > KEPT_MS) {
-      this.#awaited = { height, head: height, saidAt: now };
-    }
+    if (height < this.#awaited.height && time < this.#awaited.time) return;
+    this.#awaited = null;
+    this.#unknown = null;
   }
 }

@@ -274,6 +274,7 @@ export class ScanMemory {
     }
     this.readSolid = height;
     this.readSolidTime = time;
+    this.comparison.recordRead(height, time);
   }
 
   /** Takes in the newest solid height that a node says. One that fell behind does not make the chain shorter. */

@@ -10,6 +10,7 @@ import { createHmac } from "node:crypto";
 import { ScanGate } from "../../actors/treasury/scan_gate.ts";
 import { compareHead } from "../../actors/watcher/compare_head.ts";
 import { ScanMemory } from "../../actors/watcher/scan_memory.ts";
+import type { Chain } from "../../chains/chain.ts";
 import { canonicalJson } from "../../api/upstream/webhook_event.ts";
 import { chainReasons } from "../../app/health/chains.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
@@ -105,7 +106,8 @@ function startOn(lane: TestLane, sql: Parameters<typeof readCursor>[0], chain = 
     async look() {
       memory.recordChainSolid(lane.chain.solidHeight);
       await lane.scan();
-      memory.recordRead((await readCursor(sql, LANE_NETWORK, "solid"))?.height ?? 0, 1);
+      const solid = await readCursor(sql, LANE_NETWORK, "solid");
+      memory.recordRead(solid?.height ?? 0, solid?.time ?? 0);
       await compareHead(watched, new AbortController().signal);
       const { signsFrom, comparison } = memory.status;
       gate.look(comparison === "over" ? signsFrom : null, memory.readSolid);
@@ -152,4 +154,32 @@ test("nonces that are promised, signed or in newest blocks hold no start up", as
   const start = startOn(lane, sql);
   await start.look();
   assertEquals([start.gate.isHeld, start.memory.status.comparison], [false, "over"]);
+});
+
+test("a node that lies of the hot wallet's nonce and names a block far above the chain's holds a start until a solid block is read that was made after", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lane.turn();
+  const { port } = lane.chain;
+  const { life } = port.capabilities;
+  if (life.kind !== "nonce") throw new Error("Cannot lie of a nonce as the chain counts none");
+  const lying: Chain = {
+    ...port,
+    head: async () => ({ ...await port.head(), height: 1_000 }),
+    capabilities: {
+      ...port.capabilities,
+      life: { ...life, lane: { ...life.lane, next: () => Promise.resolve(99) } },
+    },
+  };
+  const start = startOn(lane, sql, lying);
+  await start.look();
+  const said = (await port.head()).time;
+  for (let blocks = 0; start.gate.isHeld; blocks++) {
+    assert(blocks < 100, "some seventy blocks are as far above the chain's as it can be held");
+    assert(start.memory.readSolidTime < said + 30_000);
+    lane.chain.mine();
+    await start.look();
+  }
+  assert(start.memory.readSolidTime >= said + 30_000);
 });

@@ -174,23 +174,39 @@ test("a branch that is left is compared from the solid block up", async () => {
   assertEquals(start.memory.status.signsFrom, SOLID + 13);
 });
 
-test("a block that no chain has is waited for for ten minutes at most", async () => {
+test("what was seen to be unknown is kept, although a block of no branch is shown then and nodes fall silent", async () => {
   await using start = await openStart();
-  const { said, clock, memory } = start;
+  const { said, clock } = start;
+  said.newest = SOLID + 2;
+  said.blocks = [blockAt(SOLID + 1, ["unknown"])];
+  await start.look();
+  said.blocks = [blockAt(SOLID + 1, ["unknown"]), blockAt(SOLID + 2, [], "odd")];
+  await start.look();
+  said.isSilent = true;
+  for (let tries = 2; tries < 12; tries++) {
+    clock.now += MINUTE;
+    await start.look();
+  }
+  assertEquals([start.memory.comparison.state, start.memory.status.signsFrom], [
+    "over",
+    SOLID + 11,
+  ]);
+});
+
+test("a block that no chain has is waited for until a solid block is read that was made half a minute after it", async () => {
+  await using start = await openStart();
+  const { said, memory } = start;
   const lie = Array.from(
     { length: 300 },
-    (_, n) => blockAt(SOLID + 1 + n, n === 299 ? ["lie"] : []),
+    (_, n) => ({ ...blockAt(SOLID + 1 + n, n === 299 ? ["lie"] : []), time: PAPER_BLOCK.time }),
   );
   said.newest = SOLID + 300;
   said.blocks = lie;
-  assertEquals(await start.look(), true);
-  said.newest = SOLID + 1;
-  clock.now += 10 * MINUTE;
   assertEquals([await start.look(), memory.status.signsFrom], [true, SOLID + 310]);
-  clock.now += MINUTE;
-  await start.look();
-  memory.recordRead(SOLID + 1, 1);
-  assertEquals([await start.look(), memory.status.signsFrom], [false, SOLID + 1]);
+  memory.recordRead(SOLID + 9, PAPER_BLOCK.time + 29_999);
+  assertEquals(await start.look(), true);
+  memory.recordRead(SOLID + 10, PAPER_BLOCK.time + 30_000);
+  assertEquals([await start.look(), memory.status.signsFrom], [false, SOLID + 10]);
 });
 
 test("what is no answer of nodes is thrown, and compared again", async () => {
