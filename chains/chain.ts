@@ -9,10 +9,10 @@ import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { Asset, FeeEstimate, GasPort, Movement } from "./fees.ts";
 import type { LanePort } from "./lane.ts";
-import type { BlockRef, Checkpoint, Finality, Place } from "./place.ts";
+import type { BlockRef, Checkpoint, Finality, FurthestBlock, Place } from "./place.ts";
 
 export type { Asset } from "./fees.ts";
-export type { BlockRef, Checkpoint, Finality, Place } from "./place.ts";
+export type { BlockRef, Checkpoint, Finality, FurthestBlock, Place } from "./place.ts";
 
 /** The way in which a signed transaction ends without ever being in a block. */
 export type Life =
@@ -274,6 +274,11 @@ export interface Chain {
   deriveAddress(index: number): string;
   /** The newest block. */
   head(signal?: AbortSignal): Promise<BlockRef>;
+  /**
+   * The newest block of all nodes that answer at once, for what must miss nothing that any of them shows. {@linkcode head} is what
+   * the first one says that is in step, which may be two minutes behind.
+   */
+  furthest(signal?: AbortSignal): Promise<FurthestBlock>;
   /** The newest block that can never change. */
   solid(signal?: AbortSignal): Promise<BlockRef>;
   /** One block with its receipts, complete or not at all. */

@@ -17,6 +17,17 @@ export interface BlockRef {
   readonly tick: number;
 }
 
+/** The newest block that any node names. */
+export interface FurthestBlock extends BlockRef {
+  /** Time by which it is behind the clock, milliseconds; 0 where it is near enough to be the chain's newest one. */
+  readonly behindMs: number;
+  /**
+   * The nonce of the hot wallet's next transaction, the highest that any of these nodes names by its newest block; null on chains
+   * that count none.
+   */
+  readonly nonce: number | null;
+}
+
 /**
  * A solid block that our own scan has read. A node that has another one in its place is of another
  * chain, whatever its first block; a node without it cannot be told from one. Neither is believed.

@@ -41,6 +41,7 @@ const TREATMENTS: {
   paymentLink: "free",
   deriveAddress: "free",
   head: "read",
+  furthest: "read",
   solid: "read",
   block: "read",
   blocks: "stream",

@@ -430,6 +430,10 @@ export const EVENTS = {
     "error",
     "{network}: block {head} or one below shows transactions of own wallets that the books do not know: nothing is signed before block {height} is read",
   ],
+  "chain.head_behind": [
+    "error",
+    "{network}: the newest block {head} of all nodes is behind the clock, the books are not compared with what is newer: nothing is signed before block {height} is read",
+  ],
   "chain.stopped": ["fatal", "{network} is read no further: {reason}, not {hash}"],
   "chain.refused": [
     "fatal",

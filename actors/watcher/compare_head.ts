@@ -5,7 +5,9 @@
  * what the books have promised, elsewhere each transfer that leaves an own wallet with what was signed. What the books do not know has signing wait
  * until the scan has read it, which stops signing. A start that lost nothing waits for one look at some twenty blocks.
  *
- * It rests on what one node says. One that hides blocks, or shows none for a minute, lets signing go on with what solid blocks tell.
+ * All nodes are asked at once and the furthest one counts, as one that is behind lacks what was paid last. Where the furthest is
+ * behind the clock for a minute of tries, signing waits for the blocks that it lacks. Nodes that hide blocks, or show none for a
+ * minute, let signing go on with what solid blocks tell.
  * Not seen are transactions that are in no block yet, and nonces of deposit addresses, whose transfers stay with the service:
  * after a restore operators keep the signer paused until those are in blocks or have expired (docs/operations.md).
  *
@@ -13,8 +15,13 @@
  */
 
 import { logEvent } from "../../log/log_event.ts";
-import { ChainUnavailable, type Checkpoint } from "../../chains/chain.ts";
-import type { LanePort } from "../../chains/lane.ts";
+import {
+  type BlockRef,
+  type Chain,
+  ChainUnavailable,
+  type Checkpoint,
+  type FurthestBlock,
+} from "../../chains/chain.ts";
 import { readFirstNonce } from "../../ledger/lanes/first_nonce.ts";
 import { readNextNonce } from "../../ledger/lanes/open_nonces.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
@@ -26,6 +33,8 @@ import { blocksIn, type Watched } from "./scan_memory.ts";
 
 /** Time that one try has, milliseconds; what it has read is kept for the next one. */
 const TRY_MS = 5_000;
+/** No more blocks are waited for than of this time, milliseconds: where the clock is wrong it says nothing of newest blocks. */
+const MOST_BEHIND_MS = 10 * 60_000;
 /** Time whose blocks are read above those that show what the books lack, milliseconds. */
 const MARGIN_MS = 30_000;
 
@@ -45,7 +54,7 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
   try {
     await within(signal, (short) => compare(watched, solid, short));
     if (comparison.begun !== begun) return;
-    end(watched);
+    end(watched, null);
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     if (comparison.begun !== begun) return;
@@ -54,58 +63,86 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
     if (comparison.state !== state) {
       logEvent("chain.head_uncompared", { network, error });
     }
-    if (!isLast) return;
-    logEvent("chain.head_not_compared", { network, error });
-    end(watched);
+    if (isLast) end(watched, error);
   }
 }
 
-/** Ends the comparison; where the books lack something signing waits for blocks that the scan has yet to read. */
-function end({ chain, memory: { comparison } }: Watched): void {
+/** The newest block of all nodes is behind the clock, so that what is newer is not compared. */
+class HeadBehind extends ChainUnavailable {
+  constructor(readonly newest: FurthestBlock) {
+    const seconds = Math.round(newest.behindMs / 1_000);
+    super(
+      "malformed",
+      `Cannot compare newest blocks with the books as the newest one that nodes show, ${newest.height}, is ${seconds} s old`,
+    );
+  }
+}
+
+/**
+ * Ends the comparison. Where the books lack something, or the last try ended before blocks of now, signing waits for blocks that
+ * the scan has yet to read.
+ */
+function end({ chain, memory: { comparison } }: Watched, last: ChainUnavailable | null): void {
+  const { network } = chain;
   const { unknown } = comparison;
-  if (unknown === null) return comparison.agree();
-  const { height: head, time } = unknown;
-  comparison.waitFor({ height: head + blocksIn(MARGIN_MS, chain), time: time + MARGIN_MS });
-  logEvent("chain.head_unknown", { network: chain.network, head, height: comparison.awaited });
+  if (unknown !== null) {
+    wait(chain, comparison, unknown, MARGIN_MS);
+    const { height: head } = unknown;
+    logEvent("chain.head_unknown", { network, head, height: comparison.awaited });
+  } else if (last instanceof HeadBehind) {
+    const { newest } = last;
+    wait(chain, comparison, newest, Math.min(newest.behindMs, MOST_BEHIND_MS) + MARGIN_MS);
+    logEvent("chain.head_behind", { network, head: newest.height, height: comparison.awaited });
+  } else {
+    if (last !== null) logEvent("chain.head_not_compared", { network, error: last });
+    comparison.agree();
+  }
+}
+
+/** Has signing wait for the blocks of a time above one. */
+function wait(
+  chain: Chain,
+  comparison: HeadComparison,
+  { height, time }: Pick<BlockRef, "height" | "time">,
+  aboveMs: number,
+): void {
+  comparison.waitFor({ height: height + blocksIn(aboveMs, chain), time: time + aboveMs });
 }
 
 /** Takes in what newest blocks show that the books do not know. @throws {ChainUnavailable} where not all of them are shown */
 async function compare(watched: Watched, solid: Cursor, signal: AbortSignal): Promise<void> {
-  const { life } = watched.chain.capabilities;
-  if (life.kind === "nonce") await compareNonces(watched, life.lane, signal);
-  else await compareTransfers(watched, solid, signal);
+  const { chain, memory: { comparison } } = watched;
+  const { begun } = comparison;
+  const newest = await chain.furthest(signal);
+  const { nonce } = newest;
+  if (nonce === null) await compareTransfers(watched, solid, newest, signal);
+  else if (await isUnpromised(watched, nonce)) {
+    requireSame(comparison, begun, signal);
+    comparison.recordUnknown(newest.height < solid.height ? solid : newest);
+  }
+  if (comparison.unknown === null && newest.behindMs > 0) throw new HeadBehind(newest);
 }
 
-async function compareNonces(
-  { sql, chain, memory }: Watched,
-  lane: LanePort,
-  signal: AbortSignal,
-): Promise<void> {
-  const { network, hotWallet } = chain;
-  const { comparison, readSolid, readSolidTime } = memory;
-  const { begun } = comparison;
-  const used = await lane.next(hotWallet, "head", signal);
-  // read after it: what another service has promised meanwhile is known
+/** True where the hot wallet has used a nonce that the books have never promised. */
+async function isUnpromised(
+  { sql, chain: { network } }: Watched,
+  next: number,
+): Promise<boolean> {
   const first = await readFirstNonce(sql, network);
   // a lane that has not begun does so only where nothing of its wallet is above the solid blocks
-  if (first === null) return;
-  if (used <= Math.max(first, await readNextNonce(sql, network, "hot"))) return;
-  const head = await chain.head(signal);
-  requireSame(comparison, begun, signal);
-  comparison.recordUnknown({
-    height: Math.max(readSolid, head.height),
-    time: Math.max(readSolidTime, head.time),
-  });
+  if (first === null) return false;
+  // read after nodes were asked: what another service has promised meanwhile is known
+  return next > Math.max(first, await readNextNonce(sql, network, "hot"));
 }
 
 async function compareTransfers(
   { sql, chain, memory: { comparison } }: Watched,
   solid: Cursor,
+  newest: BlockRef,
   signal: AbortSignal,
 ): Promise<void> {
   const { network } = chain;
   const { begun } = comparison;
-  const newest = await chain.head(signal);
   if (newest.height < solid.height) throw notShown(`its newest block is ${newest.height}`);
   if (comparison.read === null || comparison.read.height < solid.height) comparison.read = solid;
   let last: Checkpoint = comparison.read;

@@ -32,6 +32,7 @@ import type { IgnoredTransfers } from "./read/parse_block.ts";
 import { readBalance } from "./read/read_balance.ts";
 import { readProvenIds } from "./read/proven_ids.ts";
 import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
+import { readFurthest } from "./read/read_furthest.ts";
 import { readTransaction } from "./read/read_transaction.ts";
 import { evmTransactionId } from "./transaction_id.ts";
 import { readsBlocks } from "./read/rpc_errors.ts";
@@ -258,6 +259,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     },
     deriveAddress: (index) => deposits.address(index),
     head: (signal) => readNewest(parts, "head", place, stale.head, signal),
+    furthest: (signal) => readFurthest(parts, hotWallet, { blockMs, mostAheadMs }, signal),
     solid: (signal) => readNewest(parts, "solid", place, stale.solid, signal),
     block: (height, finality, signal) => readBlock(parts, height, finality, signal),
     blocks: (from, to, finality, signal, checkpoint, continued) => {

@@ -31,7 +31,13 @@ import {
 import { constantCall, readTwice, returnedInteger } from "./read/constant_call.ts";
 import { delegatableStake, delegatedStake, sweepCosts } from "./read/gas.ts";
 import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
-import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";
+import {
+  readBlock,
+  readBlocks,
+  readFurthest,
+  readNewest,
+  tronBlockAt,
+} from "./read/read_blocks.ts";
 import { readFrom } from "./read/read_from.ts";
 import { readsBlocks, suspensionIn } from "./read/refusal_texts.ts";
 import { readTransaction } from "./read/read_transaction.ts";
@@ -271,6 +277,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
   const source = { pool, context, long };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
   const place = new NewestPlace(options.leastBlockMs ?? 1, mostAheadMs);
+  const blockMs = options.blockMs ?? PROFILES[network].pace.blockMs;
   return {
     network,
     hotWallet,
@@ -280,7 +287,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
       contracts: new Map(entries),
       life: { kind: "expires", ticks: lifetimeMs, ms: lifetimeMs },
       sweepsAtOnce: 1,
-      blockMs: options.blockMs ?? PROFILES[network].pace.blockMs,
+      blockMs,
       mostAheadMs,
     },
     ignored: context.ignored,
@@ -291,6 +298,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     transactionId: tronTransactionId,
     deriveAddress: (index) => deposits.address(index),
     head: (signal) => readNewest(pool, "head", place, signal),
+    furthest: (signal) => readFurthest(pool, place, { blockMs, mostAheadMs }, signal),
     solid: (signal) => readNewest(pool, "solid", place, signal),
     block: (height, finality, signal) => readBlock(source, height, finality, signal),
     blocks: (from, to, finality, signal, checkpoint, continued) => {

@@ -63,6 +63,18 @@ test("the price of a node that is stuck is not offered while another node goes o
   }
 });
 
+test("the nonce at the furthest block is the highest that any node names, whichever node is asked first", async () => {
+  await using stuck = nodeAt(STUCK, 2n, { eth_getTransactionCount: () => hex(7) });
+  await using good = nodeAt(NEWEST, 2n, { eth_getTransactionCount: () => hex(9) });
+  for (const nodes of [[stuck, good], [good, stuck]]) {
+    const { height, behindMs, nonce } = await chainOn(...nodes).furthest();
+    assertEquals([height, behindMs, nonce], [NEWEST.height, 0, 9]);
+  }
+  const { height, behindMs, nonce } = await chainOn(stuck).furthest();
+  assertEquals([height, nonce], [STUCK.height, 7]);
+  assert(behindMs >= STUCK.ageSeconds * 1_000);
+});
+
 test("a transfer that fails at a node that is stuck only is no failed transfer", async () => {
   await using stuck = nodeAt(STUCK, 2n, { eth_estimateGas: () => REVERTED });
   await using good = nodeAt(NEWEST, 2n);

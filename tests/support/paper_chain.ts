@@ -41,6 +41,14 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     transactionId: (text) => text,
     deriveAddress: (index) => `address-${index}`,
     head: () => Promise.resolve(solid),
+    // of the chain that it is called on, whose head and lane a test may have replaced
+    async furthest(signal) {
+      const { life } = this.capabilities;
+      const nonce = life.kind === "nonce"
+        ? await life.lane.next(this.hotWallet, "head", signal)
+        : null;
+      return { ...await this.head(signal), behindMs: 0, nonce };
+    },
     solid: () => Promise.resolve(solid),
     block: (height) => Promise.resolve({ kind: "missing", height }),
     async *blocks() {},

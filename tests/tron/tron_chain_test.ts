@@ -256,14 +256,16 @@ test("the newest block is asked without its transactions, and from nodes that ca
   ]);
 });
 
-test("a node that is stuck in the past is passed over when another one is in step", async () => {
-  const at = (height: number, time: number): Json => {
-    const answer = block([], height);
-    const header = {
-      raw_data: { number: height, parentHash: blockId(height - 1), timestamp: time },
-    };
-    return { ...answer, block_header: header };
+/** A block of a time. */
+function at(height: number, time: number): Json {
+  const answer = block([], height);
+  const header = {
+    raw_data: { number: height, parentHash: blockId(height - 1), timestamp: time },
   };
+  return { ...answer, block_header: header };
+}
+
+test("a node that is stuck in the past is passed over when another one is in step", async () => {
   const now = Date.now();
   await using stuck = startScriptedNode({ "/wallet/getblock": () => at(100, now - 3_600_000) });
   await using slower = startScriptedNode({ "/wallet/getblock": () => at(200, now - 1_800_000) });
@@ -271,6 +273,20 @@ test("a node that is stuck in the past is passed over when another one is in ste
   assertEquals((await chainOver([stuck, slower, good]).head()).height, 300);
   assertEquals((await chainOver([stuck, slower]).head()).height, 200);
   assertEquals((await chainOver([slower, stuck]).head()).height, 200);
+});
+
+test("the furthest block is the newest of all nodes that answer, and says by how much it is behind the clock", async () => {
+  const now = Date.now();
+  await using slow = startScriptedNode({ "/wallet/getblock": () => at(287, now - 40_000) });
+  await using good = startScriptedNode({ "/wallet/getblock": () => at(300, now - 1_000) });
+  const bounds = { mostAheadMs: 120_000 };
+  const both = await chainOver([slow, good], bounds).furthest();
+  assertEquals([both.height, both.behindMs, both.nonce], [300, 0, null]);
+  const { height, behindMs } = await chainOver([slow, "http://127.0.0.1:1"], bounds).furthest();
+  assertEquals(height, 287);
+  assert(behindMs >= 40_000 && behindMs < 100_000, `${behindMs}`);
+  // the time of a development chain leaps
+  assertEquals((await chainOver([slow]).furthest()).behindMs, 0);
 });
 
 // ---------------------------------------------------------------- failures of nodes

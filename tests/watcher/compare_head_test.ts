@@ -51,16 +51,25 @@ async function openStart() {
     time,
   )}, ${tick}, ${tick})`;
   const clock = { now: 1_000 };
-  const said = { newest: SOLID, blocks: [] as readonly Block[], isSilent: false, asked: 0 };
+  const said = {
+    newest: SOLID,
+    behindMs: 0,
+    blocks: [] as readonly Block[],
+    isSilent: false,
+    asked: 0,
+  };
   const heard = () => {
     if (said.isSilent) throw new ChainUnavailable("timeout", "Cannot read as nodes are silent");
   };
   const chain: Chain = paperChain("TRX", {
-    head: () => {
+    // what a node says that is in step, and behind the others
+    head: () => Promise.resolve(PAPER_BLOCK),
+    furthest: () => {
       said.asked++;
+      const { newest: height, behindMs } = said;
       return said.isSilent
         ? Promise.reject(new ChainUnavailable("timeout", "Cannot read as nodes are silent"))
-        : Promise.resolve({ ...PAPER_BLOCK, height: said.newest });
+        : Promise.resolve({ ...PAPER_BLOCK, height, behindMs, nonce: null });
     },
     async *blocks(from, to) {
       for (let at = from; at <= to; at++) {
@@ -142,6 +151,44 @@ test("nodes that do not show a newest block hold signing for a minute of tries a
   }
   assertEquals(await start.look(), false);
   assertEquals(told(), []);
+});
+
+test("where the newest block of all nodes is behind the clock for a minute of tries, signing waits for the blocks that it lacks", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  said.newest = SOLID + 2;
+  said.blocks = [blockAt(SOLID + 1), blockAt(SOLID + 2)];
+  said.behindMs = 90_000;
+  for (let tries = 1; tries <= 12; tries++) {
+    assertEquals([await start.look(), memory.comparison.awaited], [
+      true,
+      tries < 12 ? 0 : SOLID + 42,
+    ]);
+    clock.now += MINUTE / 10;
+  }
+  memory.recordRead(SOLID + 41, PAPER_BLOCK.time + 119_999);
+  assertEquals(await start.look(), true);
+  memory.recordRead(SOLID + 42, PAPER_BLOCK.time + 119_999);
+  assertEquals(await start.look(), false);
+});
+
+test("a block that is behind the clock once, and blocks of now then, hold nothing", async () => {
+  await using start = await openStart();
+  start.said.behindMs = 90_000;
+  assertEquals(await start.look(), true);
+  start.said.behindMs = 0;
+  assertEquals(await start.look(), false);
+});
+
+test("a clock that is far ahead of newest blocks holds a start for ten minutes of blocks at most", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  said.behindMs = 24 * 60 * MINUTE;
+  for (let tries = 1; tries <= 12; tries++) {
+    await start.look();
+    clock.now += MINUTE / 10;
+  }
+  assertEquals(memory.comparison.awaited, SOLID + 210);
 });
 
 test("what newest blocks have shown to be unknown counts, although nodes fall silent then", async () => {

@@ -5,9 +5,10 @@
  */
 
 import { blockTime } from "../../nodes/block_clock.ts";
-import type { BlockAnswer, BlockRef, Checkpoint, Finality } from "../../chain.ts";
+import type { BlockAnswer, BlockRef, Checkpoint, Finality, FurthestBlock } from "../../chain.ts";
 import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
+import { furthestOf, type NewestBounds, OTHERS_MS } from "../../nodes/furthest_block.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readAhead } from "../../nodes/read_ahead.ts";
@@ -29,26 +30,48 @@ export async function readNewest(
   place: NewestPlace,
   signal?: AbortSignal,
 ): Promise<BlockRef> {
-  const prefix = prefixOf(finality);
   return await pool.read(
-    async (node, bound) => {
-      const answer = await readEither(
-        node,
-        { path: `${prefix}/getblock`, body: { detail: false } },
-        { path: `${prefix}/getnowblock`, body: {} },
-        longHead,
-        bound,
-      );
-      const block = blockRefOf(answer);
-      place.require(block, node.label);
-      return block;
-    },
+    (node, bound) => newestOf(node, finality, place, bound),
     {
       signal,
       isEnough: isFresh,
       better: (kept, found) => found.height > kept.height ? found : kept,
     },
   );
+}
+
+/** The newest block of all nodes that answer at once. */
+export async function readFurthest(
+  pool: NodePool,
+  place: NewestPlace,
+  bounds: NewestBounds,
+  signal?: AbortSignal,
+): Promise<FurthestBlock> {
+  const blocks = await pool.readSeveral(
+    (node, bound) => newestOf(node, "head", place, bound),
+    { signal, most: pool.nodes.length, othersMs: OTHERS_MS },
+  );
+  return { ...furthestOf(blocks, bounds), nonce: null };
+}
+
+/** The newest block of one node. */
+async function newestOf(
+  node: ChainNode,
+  finality: Finality,
+  place: NewestPlace,
+  signal: AbortSignal,
+): Promise<BlockRef> {
+  const prefix = prefixOf(finality);
+  const answer = await readEither(
+    node,
+    { path: `${prefix}/getblock`, body: { detail: false } },
+    { path: `${prefix}/getnowblock`, body: {} },
+    longHead,
+    signal,
+  );
+  const block = blockRefOf(answer);
+  place.require(block, node.label);
+  return block;
 }
 
 /** True if a block's time is near enough to the clock for its node to be in step. */

@@ -26,6 +26,23 @@ export function blockRules(rule: Rule, kind: Kind): void {
     }
   });
 
+  rule(
+    "the furthest block is the newest one, with the hot wallet's nonce where nonces are counted",
+    async (harness) => {
+      const { chain } = harness;
+      await harness.mine(ENOUGH);
+      const before = await chain.head();
+      const { behindMs, nonce, ...furthest } = await chain.furthest();
+      assertGreaterOrEqual(furthest.height, before.height);
+      assertEquals(behindMs, 0);
+      const { life } = chain.capabilities;
+      assertEquals(
+        nonce,
+        life.kind === "nonce" ? await life.lane.next(chain.hotWallet, "head") : null,
+      );
+    },
+  );
+
   rule("blocks link to their parents, and time never runs back", async (harness) => {
     const { chain } = harness;
     await harness.mine(ENOUGH);
