@@ -5,18 +5,15 @@
  * @module
  */
 
+import { type EndDoubt, endKey } from "../../ledger/watcher/end_proofs.ts";
 import type { EndTestimony, LargeEnd, ListedEnd } from "../../ledger/watcher/late_outcomes.ts";
 import { answerOf, type SecondNode, solidBlockOf } from "../watcher/second_node.ts";
 
 /** The second nodes' word on one end. */
 export type EndOpinion =
   | { readonly kind: "agreed"; readonly testimony: EndTestimony }
-  | {
-    readonly kind: "waits";
-    readonly reason: string;
-    /** They contradict what the own scan may have read: an operator has to look. */
-    readonly alarming: boolean;
-  };
+  /** Alarming where they contradict what the own scan may have read. */
+  | { readonly kind: "waits"; readonly doubt: EndDoubt };
 
 /**
  * Asks about ends, one after the other. A node that does not answer is asked about the others at the next look.
@@ -38,11 +35,6 @@ export async function askAboutEnds(
     opinions.set(endKey(end), await opinionOn(end, nodes, silent, now));
   }
   return opinions;
-}
-
-/** Names an end: one transaction may be listed for several blocks, of which one has it. */
-export function endKey({ txid, height }: Pick<ListedEnd, "txid" | "height">): string {
-  return `${txid}/${height}`;
 }
 
 /**
@@ -79,23 +71,23 @@ async function opinionOn(
   now: () => number,
 ): Promise<EndOpinion> {
   let testimony: EndTestimony | null = null;
-  let doubt = "no second node is configured";
+  let reason = "no second node is configured";
   for (const node of nodes) {
     const word = silent.has(node) ? null : await wordOf(node, end);
     if (word === null) {
       silent.add(node);
-      doubt = `${node.name} does not answer`;
+      reason = `${node.name} does not answer`;
     } else if (word.kind === "behind") {
-      doubt = `${node.name} is behind`;
+      reason = `${node.name} is behind`;
     } else if (word.kind === "otherwise" || word.kind === "elsewhere") {
-      return { kind: "waits", reason: `${node.name} ${word.what}`, alarming: true };
+      return { kind: "waits", doubt: { reason: `${node.name} ${word.what}`, isAlarming: true } };
     } else {
       const { hash } = word;
       testimony ??= { node: node.name, height: end.height, hash, askedAt: now() };
     }
   }
   return testimony === null
-    ? { kind: "waits", reason: doubt, alarming: false }
+    ? { kind: "waits", doubt: { reason, isAlarming: false } }
     : { kind: "agreed", testimony };
 }
 
@@ -116,18 +108,29 @@ async function wordOf(
   const own = await solidBlockOf(chain, height);
   if (own === null) return null;
   if (own.kind !== "block") return { kind: "behind" };
-  const { hash } = own.block;
+  const { hash, transactions } = own.block;
+  const here = transactions.find((one) => one.txid === txid);
+  // a node without an index of transactions lacks by its id what its block has
+  if (here === undefined) return await wordElsewhere(chain, txid, height);
+  // what takes a nonce out of use moves nothing when it succeeds
+  if (purpose === "pay" && here.success) {
+    return { kind: "otherwise", what: "has the transaction as a success" };
+  }
+  return { kind: "agrees", hash };
+}
+
+/** The word of a node whose block at a height is without a transaction. */
+async function wordElsewhere(
+  chain: SecondNode["chain"],
+  txid: string,
+  height: number,
+): Promise<Word | null> {
   const found = await answerOf((signal) => chain.transaction(txid, "solid", signal));
   if (found === null) return null;
   if (found.kind === "incomplete") return { kind: "behind" };
   if (found.kind === "missing") return { kind: "elsewhere", what: "does not have the transaction" };
-  const { transaction } = found;
-  if (transaction.height !== height) {
-    return { kind: "elsewhere", what: `has the transaction in block ${transaction.height}` };
-  }
-  // what takes a nonce out of use moves nothing when it succeeds
-  if (purpose === "pay" && transaction.success) {
-    return { kind: "otherwise", what: "has the transaction as a success" };
-  }
-  return { kind: "agrees", hash };
+  const other = found.transaction.height;
+  // what it had a moment ago and has now are two blocks of one height: it is asked again
+  if (other === height) return { kind: "behind" };
+  return { kind: "elsewhere", what: `has the transaction in block ${other}` };
 }

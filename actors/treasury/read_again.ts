@@ -14,14 +14,10 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { closeKnownSpends, readSpendsOfAttempts } from "../../ledger/failover/unknown_spends.ts";
-import {
-  readRereads,
-  recordExpiryDoubts,
-  storeReread,
-} from "../../ledger/treasury/expired_attempts.ts";
+import { readRereads, storeReread } from "../../ledger/treasury/expired_attempts.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
+import { type EndDoubt, endKey, type EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import {
   closeLateOutcomes,
   dropMissingEnd,
@@ -36,7 +32,8 @@ import {
   storeUnreadable,
 } from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
-import { askAboutEnds, deniedEnds, endKey, type EndOpinion } from "./end_opinion.ts";
+import { tellEndDoubts } from "../watcher/end_doubts.ts";
+import { askAboutEnds, deniedEnds, type EndOpinion } from "./end_opinion.ts";
 import type { SecondOpinionPolicy } from "./second_opinion.ts";
 import { ALARM_TRIES, pauseAfter } from "../watcher/unreadable_blocks.ts";
 
@@ -119,16 +116,19 @@ async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise
       one.kind === "agreed" ? [[key.slice(0, key.lastIndexOf("/")), one.testimony]] : []
     ),
   );
+  const doubts = new Map(
+    [...opinions].flatMap(([key, one]) => one.kind === "waits" ? [[key, one.doubt]] : []),
+  );
   const reread: number[] = [];
   for (const height of heights) {
     if (turn.failures >= FAILURES_OF_SPENDS || turn.signal.aborted) break;
     // the cursor of the node that listed it may not have moved yet
     if (height > solid.height) continue;
-    const through = await read(deps, turn, height, height, testimonies);
+    const through = await read(deps, turn, height, height, { testimonies, doubts });
     if (through >= height) reread.push(height);
   }
   await dropMissing(deps, turn, reread);
-  if (opinions.size > 0) await tellDoubts(deps, opinions);
+  if (opinions.size > 0) await tellMissing(deps, reread, opinions);
   for (const outgoingId of await closeLateOutcomes(sql, network)) {
     logEvent("treasury.end_written", { network, outgoingId });
   }
@@ -164,31 +164,28 @@ async function askSecondNodes(
   return await askAboutEnds(second.nodes, due, signal, now);
 }
 
-/** Tells what ends wait for that were not written by what was read just now. */
-async function tellDoubts(
+/** Tells what large ends wait for that blocks do not show any more; of those that they show, reading them has told it. */
+async function tellMissing(
   { sql, chain: { network }, second = null }: ReadAgainDeps,
+  heights: readonly number[],
   opinions: ReadonlyMap<string, EndOpinion>,
 ): Promise<void> {
-  const reasons = new Map<string, string>();
-  const alarming = new Set<string>();
-  for (
-    const { outgoingId, txid, height } of await readLargeEnds(sql, network, second?.above ?? ZERO)
-  ) {
-    const opinion = opinions.get(endKey({ txid, height }));
-    if (opinion === undefined) continue;
-    const doubt = opinion.kind === "waits"
-      ? opinion.reason
-      : `${opinion.testimony.node} has another block ${height} than our scan`;
-    reasons.set(outgoingId, `in block ${height}, and not ended yet: ${doubt}`);
-    if (opinion.kind === "agreed" || opinion.alarming) alarming.add(outgoingId);
-  }
-  for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
-    logEvent(alarming.has(outgoingId) ? "transfer.disputed" : "transfer.unproven", {
-      network,
-      outgoingId,
-      reason: reasons.get(outgoingId),
-    });
-  }
+  const missing = new Set((await readMissingEnds(sql, network, heights)).map(endKey));
+  if (missing.size === 0) return;
+  const ends = await readLargeEnds(sql, network, second?.above ?? ZERO);
+  const doubts = ends.flatMap((end) => {
+    const key = endKey(end);
+    const opinion = missing.has(key) ? opinions.get(key) : undefined;
+    return opinion === undefined ? [] : [{ ...end, ...doubtOf(opinion) }];
+  });
+  await tellEndDoubts(sql, network, doubts);
+}
+
+/** Doubt about an end that our reading of its block does not show. */
+function doubtOf(opinion: EndOpinion): EndDoubt {
+  if (opinion.kind === "waits") return opinion.doubt;
+  const { node } = opinion.testimony;
+  return { reason: `${node} has the transaction there, our scan has not`, isAlarming: true };
 }
 
 /** Reads the blocks again that expired attempts may be in: one run of them in a turn. */
@@ -216,11 +213,12 @@ async function read(
   turn: Turn,
   from: number,
   to: number,
-  testimonies: EndProofs["testimonies"] = new Map(),
+  second: Omit<EndProofs, "above"> = { testimonies: new Map() },
 ): Promise<number> {
-  const { sql, chain, stopped, second = null, wake } = deps;
+  const { sql, chain, stopped, wake } = deps;
   const { network } = chain;
-  const proofs = second === null ? null : { above: second.above, testimonies };
+  const above = deps.second?.above;
+  const proofs = above === undefined ? null : { ...second, above };
   const scan = { sql, chain, network, stopped, proofs, wake };
   const outcome = await rescanUpToFailure(scan, from, to, turn.signal);
   const { through } = outcome;

@@ -22,7 +22,6 @@ import { recordForeignHands } from "../../ledger/lanes/foreign_hands.ts";
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
-import { recordExpiryDoubts } from "../../ledger/treasury/expired_attempts.ts";
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import {
   findOwnTransactions,
@@ -30,11 +29,13 @@ import {
   type OwnTransaction,
   recordOutcomes,
 } from "../../ledger/watcher/record_outcomes.ts";
-import { type EndProofs, unprovenEnds } from "../../ledger/watcher/end_proofs.ts";
+import { findAlike } from "../../ledger/watcher/alike_transfers.ts";
+import { type EndDoubt, type EndProofs, unprovenEnds } from "../../ledger/watcher/end_proofs.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
 import { quarantineMisdirected } from "./misdirected_transfers.ts";
-import { type UnnamedEnd, unnamedEnds } from "./named_ends.ts";
+import { tellEndDoubts } from "./end_doubts.ts";
+import { unnamedEnds } from "./named_ends.ts";
 import { outcomesOf, type Shown } from "./outcomes_of.ts";
 
 /** The part of a chain that reading its blocks takes. */
@@ -81,12 +82,25 @@ export async function recordBlocks(
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   if (view === "head") await markSeen(sql, network, blocks);
   const outcomes = undecidedOutcomes(chain, own, blocks, proofs);
-  const unnamed = await unnamedEnds(chain, blocks, outcomes);
-  const unproven = new Set([...unprovenEnds(outcomes, own, proofs), ...unnamed.keys()]);
+  const alike = chain.provenIds === undefined
+    ? new Set<OutcomeFinding>()
+    : await findAlike(sql, network, outcomes.filter(({ result }) => result === "paid"));
+  // an end has one reason, the same each time: where its id is unproven, that
+  const doubts = new Map<OutcomeFinding, EndDoubt | null>([
+    ...unprovenEnds(outcomes, own, proofs),
+    ...await unnamedEnds(chain, blocks, outcomes, alike),
+  ]);
+  const unproven = new Set(doubts.keys());
   const written = outcomes.filter((outcome) => !unproven.has(outcome));
   for (const outcome of written) logOutcome(network, outcome);
   const told = await recordOutcomes(sql, network, outcomes, unproven);
-  await tellUnnamed(sql, network, unnamed);
+  await tellEndDoubts(
+    sql,
+    network,
+    [...doubts].flatMap(([{ own: { outgoingId }, height }, doubt]) =>
+      doubt === null ? [] : [{ outgoingId, height, ...doubt }]
+    ),
+  );
   if (isTracing()) traceOutcomes(network, written);
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
   // no merchant hears of these: they wait for an operator
@@ -94,26 +108,6 @@ export async function recordBlocks(
     logEvent("wallet.lost_address_paid", { network });
   }
   return owners;
-}
-
-/** Tells of ends that are listed until the ids of their blocks are proven. */
-async function tellUnnamed(
-  sql: Sql,
-  network: Network,
-  unnamed: ReadonlyMap<OutcomeFinding, UnnamedEnd>,
-): Promise<void> {
-  const doubts = new Map(
-    [...unnamed].map(([{ own: { outgoingId }, height }, { reason, isBelied }]) => [
-      outgoingId,
-      { reason: `in block ${height}, and not ended yet: ${reason}`, isBelied },
-    ]),
-  );
-  const reasons = new Map([...doubts].map(([id, { reason }]) => [id, reason]));
-  for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
-    const { reason, isBelied } = doubts.get(outgoingId) ?? {};
-    const event = isBelied === true ? "transfer.disputed" : "transfer.unproven";
-    logEvent(event, { network, outgoingId, reason });
-  }
 }
 
 /** Traces the ends of own transactions. */

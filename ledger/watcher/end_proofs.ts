@@ -5,8 +5,16 @@
  */
 
 import { add, type Amount, ZERO } from "../money/amount.ts";
-import type { EndTestimony } from "./late_outcomes.ts";
+import type { EndTestimony, ListedEnd } from "./late_outcomes.ts";
 import type { OutcomeFinding, OwnTransaction } from "./record_outcomes.ts";
+
+/** The reason for which an end is not written yet. */
+export interface EndDoubt {
+  /** For operators, after `in block N, and not ended yet: `. */
+  readonly reason: string;
+  /** A node lies, or nodes contradict each other: an operator has to look. */
+  readonly isAlarming: boolean;
+}
 
 /** The second opinion that the ends of large transfers need. */
 export interface EndProofs {
@@ -14,6 +22,13 @@ export interface EndProofs {
   readonly above: Amount;
   /** Those that have it, by transaction id. */
   readonly testimonies: ReadonlyMap<string, EndTestimony>;
+  /** Reasons for which others do not, by {@linkcode endKey}; absent: second nodes were not asked. */
+  readonly doubts?: ReadonlyMap<string, EndDoubt>;
+}
+
+/** Names an end: one transaction may be listed for several blocks, of which one has it. */
+export function endKey({ txid, height }: Pick<ListedEnd, "txid" | "height">): string {
+  return `${txid}/${height}`;
 }
 
 /**
@@ -22,19 +37,29 @@ export interface EndProofs {
  *
  * @param own all that the transactions carry
  * @param proofs null: none needs one
+ * @returns what is known of why; null while second nodes were not asked
  */
 export function unprovenEnds(
   findings: readonly OutcomeFinding[],
   own: readonly OwnTransaction[],
   proofs: EndProofs | null,
-): ReadonlySet<OutcomeFinding> {
-  if (proofs === null) return new Set();
-  const { above, testimonies } = proofs;
-  return new Set(findings.filter(({ own: { txid, currency }, result, height, hash }) => {
-    if (result !== "failed" && result !== "cancelled" || currency === "native") return false;
+): ReadonlyMap<OutcomeFinding, EndDoubt | null> {
+  const unproven = new Map<OutcomeFinding, EndDoubt | null>();
+  if (proofs === null) return unproven;
+  const { above, testimonies, doubts } = proofs;
+  for (const finding of findings) {
+    const { own: { txid, currency }, result, height, hash } = finding;
+    if (result !== "failed" && result !== "cancelled" || currency === "native") continue;
     const moved = own.filter((one) => one.txid === txid)
       .reduce((total, { amount }) => add(total, amount), ZERO);
+    if (moved <= above) continue;
     const testimony = testimonies.get(txid);
-    return moved > above && (testimony?.height !== height || testimony.hash !== hash);
-  }));
+    if (testimony?.height !== height) {
+      unproven.set(finding, doubts?.get(endKey({ txid, height })) ?? null);
+    } else if (testimony.hash !== hash) {
+      const reason = `${testimony.node} has another block ${height} than our scan`;
+      unproven.set(finding, { reason, isAlarming: true });
+    }
+  }
+  return unproven;
 }

@@ -128,17 +128,21 @@ test("each block that is said to end a transfer is listed apart, and only what i
   assertEquals(await hasLateOutcome(sql, LANE_NETWORK, 7), true);
 });
 
-/** A second node that has a transaction in a block, or not at all. */
+/** A second node that has a transaction in a block, or not at all; one without an index finds none by its id. */
 function nodeWith(
   found: { readonly height: number; readonly success: boolean } | null,
+  isIndexed = true,
 ): SecondNode {
   return {
     name: "second.example",
     chain: {
-      block: () => Promise.resolve({ kind: "block", block: { hash: "b7" } } as never),
+      block: (height) => {
+        const transactions = found?.height === height ? [{ txid: "a", ...found }] : [];
+        return Promise.resolve({ kind: "block", block: { hash: "b7", transactions } } as never);
+      },
       transaction: (txid) =>
         Promise.resolve(
-          (found === null ? { kind: "missing", txid } : {
+          (found === null || !isIndexed ? { kind: "missing", txid } : {
             kind: "found",
             transaction: { txid, ...found },
           }) as never,
@@ -169,9 +173,11 @@ Deno.test(
     const paid = nodeWith({ height: 7, success: true });
     const later = nodeWith({ height: 9, success: false });
     const none = nodeWith(null);
+    const unindexed = nodeWith({ height: 7, success: true }, false);
     const denied = async (...nodes: readonly SecondNode[]) =>
       (await deniedEnds(nodes, [end], AbortSignal.timeout(5_000))).length === 1;
-    for (const nodes of [[], [failed], [paid], [silent], [behind], [none, failed], [later, paid]]) {
+    const undecided = [[], [failed], [paid], [silent], [behind], [unindexed]];
+    for (const nodes of [...undecided, [none, failed], [later, paid]]) {
       assertEquals(await denied(...nodes), false);
     }
     for (const nodes of [[none], [later], [silent, none], [none, behind]]) {

@@ -1,10 +1,12 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { readAgain } from "../../actors/treasury/read_again.ts";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import { unnamedEnds } from "../../actors/watcher/named_ends.ts";
 import { type Block, type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { ZERO } from "../../ledger/money/amount.ts";
+import { amountOf, ZERO } from "../../ledger/money/amount.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
 import type { OutcomeFinding } from "../../ledger/watcher/record_outcomes.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -85,14 +87,15 @@ test("a cancelled nonce needs the proof as well; a transfer that has paid, and t
     return Promise.resolve([STRANGER]);
   };
   const needs = async (result: OutcomeFinding["result"], currency: string) =>
-    (await unnamedEnds({ provenIds }, [block], [findingOf(result, currency)])).size;
+    (await unnamedEnds({ provenIds }, [block], [findingOf(result, currency)], new Set())).size;
   assertEquals(await needs("paid", "USDT"), 0);
   assertEquals(await needs("failed", "native"), 0);
   assertEquals(asked, 0);
   for (const result of ["cancelled", "failed", "unexpected"] as const) {
     assertEquals(await needs(result, "USDT"), 1);
   }
-  assertEquals((await unnamedEnds({}, [block], [findingOf("cancelled", "USDT")])).size, 0);
+  const cancelled = [findingOf("cancelled", "USDT")];
+  assertEquals((await unnamedEnds({}, [block], cancelled, new Set())).size, 0);
 });
 
 test("a payout that failed is given back once its block proves its id, and stays signed while no node shows what proves it", async () => {
@@ -112,7 +115,127 @@ test("a payout that failed is given back once its block proves its id, and stays
   const away = () => Promise.reject(new ChainUnavailable("timeout", "Cannot ask as it is away"));
   assertEquals(await read(away), [signed]);
   assertMatch(await reasonOf(sql), waits);
+  const strange = proving(lane, () => Promise.resolve(null));
+  await recordBlocks(sql, strange, [{ ...block, isUnbound: true }], "solid");
+  assertMatch(await reasonOf(sql), /not that of the fields which this release knows: upgrade it/);
   assertEquals(await outcomes(sql), []);
   assertEquals(await read(() => Promise.resolve(["another", txid])), ["o1 dead null"]);
   assertEquals(await outcomes(sql), ["failed"]);
+});
+
+/** Two payouts under way of which the first fails, and what their solid blocks have. */
+async function openPair(sql: Sql, to: string) {
+  const lane = await openLane(sql);
+  const txids = new Map<string, string>();
+  for (const [id, reverts] of [["o1", true], ["o2", false]] as const) {
+    await lane.addPayout(id, "5", to || `customer-${id}`);
+    const intended = lane.chain.intended.get(id);
+    if (intended !== undefined) lane.chain.intended.set(id, { ...intended, reverts });
+  }
+  assertEquals(await lane.turn(), 2);
+  const rows = await sql<{ id: string; txid: string }[]>`
+    SELECT outgoing_id AS id, txid FROM book.attempt`;
+  for (const { id, txid } of rows) txids.set(id, txid);
+  while (lane.chain.solid.length < 2) lane.chain.mine();
+  const blocks = Array.from({ length: lane.chain.solidHeight }, (_, i) => lane.chain.block(i + 1))
+    .filter(({ transactions }) => transactions.length > 0);
+  const first = txids.get("o1") ?? "";
+  const second = txids.get("o2") ?? "";
+  const swapped = (txid: string) => txid === first ? second : txid === second ? first : txid;
+  /** Reads the blocks as a node tells their ids. @returns how often it was asked to prove them */
+  const read = async (idOf: (txid: string) => string) => {
+    let asked = 0;
+    const told = (block: Block): Block => ({
+      ...block,
+      transactions: block.transactions.map((one) => ({ ...one, txid: idOf(one.txid) })),
+      transfers: block.transfers.map((one) => ({ ...one, txid: idOf(one.txid) })),
+    });
+    for (const block of blocks) {
+      const chain = proving(lane, () => {
+        asked++;
+        return Promise.resolve(block.transactions.map(({ txid }) => txid));
+      });
+      await recordBlocks(sql, chain, [told(block)], "solid");
+    }
+    return asked;
+  };
+  const ends = async () =>
+    (await sql<{ end: string }[]>`
+      SELECT outgoing_id || ' ' || coalesce(outcome, 'open') AS end FROM book.attempt ORDER BY 1`)
+      .map(({ end }) => end);
+  return { blocks, first, second, swapped, read, ends };
+}
+
+test("of two payouts alike of which one failed, each ends as it did, also where a node has told their ids the other way around", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { swapped, read, ends } = await openPair(sql, "customer");
+  await read(swapped);
+  assertEquals(await ends(), ["o1 open", "o2 open"]);
+  assertEquals((await sql`SELECT FROM book.late_outcome`).length > 0, true);
+  await read((txid) => txid);
+  assertEquals(await ends(), ["o1 failed", "o2 paid"]);
+  assertEquals(await readSigningStop(sql, LANE_NETWORK), null);
+});
+
+test("a payout is not paid by the transfer of one that is like it and has ended already, whatever id a node tells it by later", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { first, second, read, ends } = await openPair(sql, "customer");
+  await read((txid) => txid === first ? STRANGER : txid);
+  assertEquals(await ends(), ["o1 open", "o2 paid"]);
+  await read((txid) => txid === second ? first : STRANGER);
+  assertEquals(await ends(), ["o1 open", "o2 paid"]);
+  await read((txid) => txid);
+  assertEquals(await ends(), ["o1 failed", "o2 paid"]);
+});
+
+test("a payout that has paid and that no other is like ends without the proof of its id", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { blocks, read, ends } = await openPair(sql, "");
+  const failures = blocks.filter(({ transactions }) =>
+    transactions.some(({ success }) => !success)
+  );
+  assertEquals(await read((txid) => txid), failures.length);
+  assertEquals(await ends(), ["o1 failed", "o2 paid"]);
+});
+
+test("what a large payout's end waits for is told once, and rightly, also where second nodes agree and its id is what lacks its proof", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const txid = await payout(sql, lane, "o1");
+  while (!lane.chain.solid.some((one) => one.txid === txid)) lane.chain.mine();
+  const block = {
+    ...lane.chain.block(lane.chain.solidHeight),
+    transactions: [{ txid, success: false, failure: "REVERTED", fee: ZERO }],
+    transfers: [],
+  };
+  const { height } = block;
+  const read = { kind: "block" as const, block };
+  const chain: Chain = {
+    ...proving(lane, () => Promise.resolve(null)),
+    block: () => Promise.resolve(read),
+    async *blocks() {
+      yield await Promise.resolve(read);
+    },
+  };
+  const above = amountOf("1");
+  await recordBlocks(sql, chain, [block], "solid", { above, testimonies: new Map() });
+  await sql`
+    UPDATE hub.cursor SET height = ${height}, hash = ${block.hash}
+    WHERE network = ${LANE_NETWORK} AND view = 'solid'`;
+  const solid = await readCursor(sql, LANE_NETWORK, "solid");
+  if (solid === null) throw new Error("Cannot go on as nothing was read");
+  assertEquals((await sql`SELECT height::int FROM book.late_outcome`)[0], { height });
+  const second = { above, nodes: [{ name: "second.example", chain }] };
+  const rows: unknown[] = [];
+  for (let look = 0; look < 3; look++) {
+    await sql`UPDATE book.late_outcome SET tried_at = NULL`;
+    await readAgain({ sql, chain, stopped: null, second, wake: () => {} }, solid);
+    rows.push((await sql`SELECT reason, xmin::text AS written FROM book.outgoing`)[0]);
+  }
+  assertMatch(await reasonOf(sql), /no node proves the ids of the block's transactions/);
+  assertEquals(rows, rows.map(() => rows[0]));
 });

@@ -87,8 +87,7 @@ export async function openLane(sql: Sql, limits: Limits = {}) {
     /** Looks at the signatures of what was read. */
     prove,
     /** A payout that waits. */
-    async addPayout(id: string, amount = "5") {
-      const to = `customer-${id}`;
+    async addPayout(id: string, amount = "5", to = `customer-${id}`) {
       chain.intended.set(id, { from: "hot-wallet", to, amount: amountOf(amount), reverts: false });
       await sql`
         INSERT INTO book.outgoing
