@@ -1117,6 +1117,7 @@ CREATE INDEX withdrawal_waiting ON book.withdrawal USING btree (id) WHERE (statu
 CREATE CONSTRAINT TRIGGER withdrawal_ends_by_verdict AFTER UPDATE OF status ON book.withdrawal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = ANY (ARRAY['CONFIRMED'::text, 'FAILED'::text])))) EXECUTE FUNCTION book.check_verdict();
 CREATE CONSTRAINT TRIGGER withdrawal_fails_unpaid AFTER UPDATE OF status ON book.withdrawal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status = 'PENDING'::text) AND (new.status = 'FAILED'::text))) EXECUTE FUNCTION book.check_refund();
 CREATE TRIGGER withdrawal_is_approved_by_another BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW WHEN (((old.status = 'PENDING_APPROVAL'::text) AND (new.status <> ALL (ARRAY['PENDING_APPROVAL'::text, 'CANCELLED'::text])) AND (new.settlement_id IS NULL))) EXECUTE FUNCTION book.check_approval();
+CREATE TRIGGER withdrawal_is_declined_unpaid BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW WHEN (((old.status = 'PENDING_APPROVAL'::text) AND (new.status = 'CANCELLED'::text))) EXECUTE FUNCTION book.check_decline();
 CREATE TRIGGER withdrawal_is_not_truncated BEFORE TRUNCATE ON book.withdrawal FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER withdrawal_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.withdrawal FOR EACH ROW WHEN (((old.created_by IS DISTINCT FROM new.created_by) OR (old.created_admin IS DISTINCT FROM new.created_admin))) EXECUTE FUNCTION book.keep_maker();
 CREATE TRIGGER withdrawal_transition BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION book.check_transition('withdrawal');
@@ -1559,6 +1560,7 @@ UNION ALL
 -- book.bound_whitelist() RETURNS trigger
 -- book.check_approval() RETURNS trigger
 -- book.check_confirmed_by_hand() RETURNS trigger
+-- book.check_decline() RETURNS trigger
 -- book.check_deposit_by_hand() RETURNS trigger
 -- book.check_expires_whole() RETURNS trigger
 -- book.check_lane_attempt() RETURNS trigger

@@ -69,8 +69,8 @@ export class BatchProcessor {
   }
 
   /**
-   * Refuses refunds of queued payouts that this node's scan may yet find in blocks. The write compares what the database
-   * knows to stop signing, and no write of another node knows what this one waits for.
+   * Refuses refunds of payouts, queued or waiting for approval, that this node's scan may yet find in blocks. The write
+   * compares what the database knows to stop signing, and no write of another node knows what this one waits for.
    *
    * @returns true where one was refused, so that the others are decided again
    */

@@ -43,7 +43,7 @@ export interface MerchantBatch {
 export interface DecidedMessage {
   readonly queued: QueuedMessage;
   readonly outcome: AskOutcome<Answer, Refusal>;
-  /** Networks of queued payouts that it gives up unpaid, which waits while signing is stopped. */
+  /** Networks of queued and of unapproved payouts that it gives up unpaid, which waits while signing is stopped. */
   readonly refunds: readonly Network[];
 }
 
@@ -192,12 +192,17 @@ export function decideMerchant(
   return { merchantId, unit, messages, quarantined, isUnread };
 }
 
-/** The networks of the payouts that a decision takes out of the queue without their being paid. */
+/**
+ * The networks of the payouts that a decision takes out of the queue without their being paid, or turns down before they were
+ * approved: where the database was set back, either may have been paid since.
+ */
 function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
-  if (voided.length === 0) return [];
+  if (withdrawals.length === 0) return [];
   const queued = new Set(voided.filter((row) => row.fromStatus === "queued").map(({ id }) => id));
   return withdrawals
-    .filter(({ outgoingId, status }) => queued.has(outgoingId) && status !== "CONFIRMED")
+    .filter(({ outgoingId, status }) =>
+      status === "CANCELLED" || queued.has(outgoingId) && status !== "CONFIRMED"
+    )
     .map(({ network }) => network);
 }
 

@@ -6,6 +6,7 @@
  */
 
 import type { Sql } from "postgres";
+import { isDeclineStopped } from "./write_error.ts";
 import {
   type EntryRow,
   entryTable,
@@ -55,7 +56,10 @@ export interface Miss {
     | "outgoing"
     /** A living withdrawal holds a reference that one of its payouts wants. */
     | "reference"
-    /** It gives a queued payout up while signing is stopped (`hub.signing_stop`): it may be paid already. */
+    /**
+     * It gives a queued payout up, or turns one down that waits for approval, while signing is stopped (`hub.signing_stop`):
+     * it may be paid already.
+     */
     | "stopped";
 }
 
@@ -122,17 +126,40 @@ export async function writeBatch(
   const misses: Miss[] = [];
   let left = changes;
   while (left.length > 0) {
-    const rows = await sql.unsafe<{ merchant_id: string; reason: Miss["reason"] }[]>(
-      CALL,
-      [commitId, epoch, ...PARAMETERS.map(({ encode }) => encode(left))],
-      { prepare: true },
-    );
-    if (rows.length === 0) break;
-    misses.push(...rows.map((row) => ({ merchantId: row.merchant_id, reason: row.reason })));
-    const missed = new Set(rows.map((row) => row.merchant_id));
+    const found = await tryBatch(sql, commitId, epoch, left);
+    if (found.length === 0) break;
+    misses.push(...found);
+    const missed = new Set(found.map(({ merchantId }) => merchantId));
     left = left.filter(({ account }) => !missed.has(account.merchantId));
   }
   return misses;
+}
+
+/** One try of a write: done where no merchant misses, otherwise nothing is written. */
+async function tryBatch(
+  sql: Sql,
+  commitId: string,
+  epoch: string,
+  changes: readonly MerchantChanges[],
+): Promise<readonly Miss[]> {
+  try {
+    const rows = await sql.unsafe<{ merchant_id: string; reason: Miss["reason"] }[]>(
+      CALL,
+      [commitId, epoch, ...PARAMETERS.map(({ encode }) => encode(changes))],
+      { prepare: true },
+    );
+    return rows.map((row) => ({ merchantId: row.merchant_id, reason: row.reason }));
+  } catch (error) {
+    // the trigger names one withdrawal; its merchant's whole part was decided together, and so is every other such part
+    const declining = isDeclineStopped(error) ? changes.filter(hasDecline) : [];
+    if (declining.length === 0) throw error;
+    return declining.map(({ account }) => ({ merchantId: account.merchantId, reason: "stopped" }));
+  }
+}
+
+/** True where a withdrawal that waits for approval is turned down: no other ends as CANCELLED. */
+function hasDecline({ changed }: MerchantChanges): boolean {
+  return changed.withdrawals.some(({ status }) => status === "CANCELLED");
 }
 
 /**

@@ -30,6 +30,17 @@ export function isTakenMeanwhile(error: unknown): boolean {
     CLAIMED_KEYS.has(error.constraint_name ?? "");
 }
 
+/** Code that the trigger on declined withdrawals raises while signing is stopped for their network. */
+const DECLINE_STOPPED = "SD003";
+
+/**
+ * True where a write was rolled back because a withdrawal that waits for approval was turned down while signing is
+ * stopped: it may be approved and paid in a history that the database has lost.
+ */
+export function isDeclineStopped(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === DECLINE_STOPPED;
+}
+
 /**
  * Reasons of the database to refuse a write that an audited command is in. `same_administrator`: another person
  * has to decide; `second_administrator`: one alone may not, and it is not endorsed yet; `locked`: another
