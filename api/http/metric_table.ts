@@ -708,8 +708,14 @@ export const METRICS = {
   engine_http_accept_failures_total: [
     "counter",
     ["listener"],
-    "Accepts that failed",
-    "Raise `LimitNOFILE`",
+    "Accepts that failed, as without a free descriptor",
+    "Raise `LimitNOFILE`; the log has the reason (`http.accept_failed`)",
+  ],
+  engine_http_connections_reset_total: [
+    "counter",
+    ["listener"],
+    "Connections that were reset before they were accepted, which costs others nothing",
+    "A few a second: health checks of a balancer; thousands: a flood, for the firewall",
   ],
 } as const satisfies Readonly<Record<string, Row>>;
 

@@ -11,7 +11,8 @@ const FAILURE_MS = 60_000;
 /** Milliseconds for which a refusal for one client's address is reported. */
 const REFUSAL_MS = 60_000;
 
-type Named = readonly (readonly [string, Pick<Door, "connections" | "acceptFailures">])[];
+type Named =
+  readonly (readonly [string, Pick<Door, "connections" | "acceptFailures" | "resets">])[];
 
 function named({ merchants, ops }: Doors): Named {
   return ops === null ? [["api", merchants]] : [["api", merchants], ["ops", ops]];
@@ -23,6 +24,7 @@ export function registerDoorMetrics(registry: Registry, doors: Doors, descriptor
     engine_http_connections: (door) => door.connections.open,
     engine_http_connections_limit: (door) => door.connections.limit,
     engine_http_accept_failures_total: (door) => door.acceptFailures,
+    engine_http_connections_reset_total: (door) => door.resets,
   });
   registerFigures(
     registry,
@@ -51,7 +53,7 @@ export function doorReasons(doors: Doors, descriptors: number): string[] {
       ? [`connections are nearly used up: ${connections.open} of ${connections.limit}`]
       : []),
     ...(sinceAcceptFailure !== null && sinceAcceptFailure < FAILURE_MS
-      ? ["connections could not be accepted within the last minute"]
+      ? ["connections could not be accepted within the last minute; the log has the reason"]
       : []),
     ...addressReasons(sinceAddressRefusal),
   ];

@@ -2,6 +2,7 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import { addressBucket, isListed } from "../../api/http/client_address.ts";
 import { delay } from "../../ledger/database/delay.ts";
+import { acceptTroubleOf } from "./accept_trouble.ts";
 import type { ConnectionBounds } from "./connection_bounds.ts";
 import { Connections, type Exchange, type OpenConnection } from "./connections.ts";
 import {
@@ -16,7 +17,7 @@ import { ServedClock } from "./served_clock.ts";
 const CHECK_MS = 500;
 /** The same while the service stops. */
 const STOP_CHECK_MS = 100;
-/** Pauses after an accept that failed: no descriptor was free. */
+/** Pauses after an accept that failed, as where no descriptor was free. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 500;
 /**
@@ -25,8 +26,13 @@ const LONGEST_PAUSE_MS = 500;
  */
 const FULL_PACE = 32;
 const FULL_PACE_MS = 25;
-/** Connections that are ended after an accept that failed. */
+/** Connections that are ended after an accept for which no descriptor was free. */
 const RELIEF = 16;
+/**
+ * Connections that were reset before they were accepted and are passed over in one turn. The failed
+ * accepts of a queue full of them follow each other without a turn, and others must be served meanwhile.
+ */
+const RESETS_A_TURN = 32;
 /** Accepts that fail, and refusals, are logged once in so long. */
 const LOG_MS = 10_000;
 
@@ -61,7 +67,7 @@ export interface DoorOptions {
 
 /**
  * A listener of HTTP with bounds. An accept that fails is tried again; one connection's trouble ends
- * that connection.
+ * that connection, also while it still waits to be accepted.
  */
 export class Door {
   readonly #options: DoorOptions;
@@ -74,6 +80,7 @@ export class Door {
   /** Counts and states, for metrics and readiness. */
   readonly connections: Connections;
   #acceptFailures = 0;
+  #resets = 0;
   #failedAt: number | null = null;
   #loggedAt = -LOG_MS;
   #refusalLoggedAt = -LOG_MS;
@@ -99,9 +106,14 @@ export class Door {
     return this.#listener.addr.port;
   }
 
-  /** Accepts that failed since the start. */
+  /** Accepts that failed since the start, not counting connections that were reset before. */
   get acceptFailures(): number {
     return this.#acceptFailures;
+  }
+
+  /** Connections that were reset before they were accepted, since the start. */
+  get resets(): number {
+    return this.#resets;
   }
 
   /** Milliseconds since an accept failed; null: none has. */
@@ -146,6 +158,12 @@ export class Door {
         accepted = await this.#listener.accept();
       } catch (error) {
         if (this.#isClosed) return;
+        const trouble = acceptTroubleOf(error);
+        if (trouble === "reset") {
+          if (++this.#resets % RESETS_A_TURN === 0) await delay(0);
+          continue;
+        }
+        if (trouble === "exhausted") this.connections.relieve(RELIEF, this.#clock.now());
         this.#noteFailure(error);
         await delay(pauseMs);
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
@@ -168,7 +186,6 @@ export class Door {
     const now = performance.now();
     this.#acceptFailures++;
     this.#failedAt = now;
-    this.connections.relieve(RELIEF, this.#clock.now());
     if (now - this.#loggedAt < LOG_MS) return;
     this.#loggedAt = now;
     logEvent("http.accept_failed", { error });

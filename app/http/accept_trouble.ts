@@ -1,0 +1,24 @@
+/** The reasons that an accept failed, by what the door does about them. */
+export type AcceptTrouble =
+  /** The connection was reset before it was accepted: its client's trouble alone, the next one is there. */
+  | "reset"
+  /** The process or the machine has no descriptor or no memory left: others' idle connections hold some. */
+  | "exhausted"
+  /** Anything else: worth a pause, and no reason to end connections of others. */
+  | "unknown";
+
+const BY_CODE: ReadonlyMap<unknown, AcceptTrouble> = new Map([
+  ["ENOTCONN", "reset"],
+  ["ECONNRESET", "reset"],
+  ["ECONNABORTED", "reset"],
+  ["EMFILE", "exhausted"],
+  ["ENFILE", "exhausted"],
+  ["ENOBUFS", "exhausted"],
+  ["ENOMEM", "exhausted"],
+]);
+
+/** Tells what an accept failed of, by the system's code. */
+export function acceptTroubleOf(error: unknown): AcceptTrouble {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return BY_CODE.get(code) ?? "unknown";
+}
