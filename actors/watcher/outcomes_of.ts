@@ -7,6 +7,7 @@
 import type { Chain, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import { transfersBetween } from "../../chains/transfers_between.ts";
 import { shareOf } from "../../ledger/money/shares.ts";
+import type { EndDoubt } from "../../ledger/watcher/end_proofs.ts";
 import type { OutcomeFinding, OwnTransaction } from "../../ledger/watcher/record_outcomes.ts";
 
 /** A transaction as its block shows it. */
@@ -50,6 +51,23 @@ export function outcomesOf(
     if (transfer !== null) left.delete(transfer);
     return { ...found, result: "paid", reason: null };
   });
+}
+
+/**
+ * Finds ends that the blocks tell more than once, of which one at most is true. Each block is read again by itself before one of
+ * them counts.
+ */
+export function endsToldTwice(
+  findings: readonly OutcomeFinding[],
+): ReadonlyMap<OutcomeFinding, EndDoubt> {
+  const doubts = new Map<OutcomeFinding, EndDoubt>();
+  for (const ends of Map.groupBy(findings, ({ own }) => own).values()) {
+    if (ends.length < 2) continue;
+    const heights = ends.map(({ height }) => height).join(" and ");
+    const reason = `a node has the transaction in blocks ${heights}`;
+    for (const end of ends) doubts.set(end, { reason, isAlarming: true });
+  }
+  return doubts;
 }
 
 /** The very transfer that was intended; a success alone proves nothing. */

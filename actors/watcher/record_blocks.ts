@@ -36,7 +36,7 @@ import { markSeen } from "../../ledger/watcher/seen_transactions.ts";
 import { quarantineMisdirected } from "./misdirected_transfers.ts";
 import { tellEndDoubts } from "./end_doubts.ts";
 import { unnamedEnds } from "./named_ends.ts";
-import { outcomesOf, type Shown } from "./outcomes_of.ts";
+import { endsToldTwice, outcomesOf, type Shown } from "./outcomes_of.ts";
 
 /** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
@@ -90,6 +90,8 @@ export async function recordBlocks(
     ...unprovenEnds(outcomes, own, proofs),
     ...await unnamedEnds(chain, blocks, outcomes, alike),
   ]);
+  const believed = outcomes.filter((outcome) => !doubts.has(outcome));
+  for (const [outcome, doubt] of endsToldTwice(believed)) doubts.set(outcome, doubt);
   const unproven = new Set(doubts.keys());
   const written = outcomes.filter((outcome) => !unproven.has(outcome));
   for (const outcome of written) logOutcome(network, outcome);
@@ -163,13 +165,15 @@ function undecidedOutcomes(
   proofs: EndProofs | null,
 ): readonly OutcomeFinding[] {
   if (own.length === 0) return [];
-  const shown = new Map<string, Shown>();
+  const shown = new Map<string, Shown[]>();
   const txids = new Set(own.map(({ txid }) => txid));
   for (const { transactions, transfers, height, hash } of blocks) {
     for (const transaction of transactions) {
       const { txid } = transaction;
       if (!txids.has(txid)) continue;
-      shown.set(txid, {
+      const places = shown.get(txid) ?? [];
+      shown.set(txid, places);
+      places.push({
         transaction,
         transfers: transfers.filter((one) => one.txid === txid),
         height,
@@ -183,7 +187,8 @@ function undecidedOutcomes(
       throw new Error(`Cannot find an own transaction in the blocks it was met in: ${txid}`);
     }
     const second = proofs?.testimonies.get(txid);
-    return outcomesOf(chain, intents, found).filter((outcome) => isUndecided(chain, outcome))
+    return found.flatMap((one) => outcomesOf(chain, intents, one))
+      .filter((outcome) => isUndecided(chain, outcome))
       .map((outcome) => second === undefined ? outcome : { ...outcome, second });
   });
 }

@@ -94,6 +94,9 @@ test("a cancelled nonce needs the proof as well; a transfer that has paid, and t
   for (const result of ["cancelled", "failed", "unexpected"] as const) {
     assertEquals(await needs(result, "USDT"), 1);
   }
+  const together = [findingOf("unexpected", "USDT"), findingOf("paid", "USDT")];
+  const unnamed = await unnamedEnds({ provenIds }, [block], together, new Set());
+  assertEquals([...unnamed.keys()], together, "what one transaction carries ends together");
   const cancelled = [findingOf("cancelled", "USDT")];
   assertEquals((await unnamedEnds({}, [block], cancelled, new Set())).size, 0);
 });
@@ -122,6 +125,31 @@ test("a payout that failed is given back once its block proves its id, and stays
   assertEquals(await read(() => Promise.resolve(["another", txid])), ["o1 dead null"]);
   assertEquals(await outcomes(sql), ["failed"]);
 });
+
+for (const proves of [true, false]) {
+  const end = proves ? "ends by the one that proves it" : "waits until each was read again";
+  test(`a payout whose transaction a node tells in two of the blocks that are read together ${end}`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const lane = await openLane(sql);
+    const txid = await payout(sql, lane, "o1");
+    const [signed] = await lane.states();
+    while (!lane.chain.solid.some((one) => one.txid === txid)) lane.chain.mine();
+    const paid = lane.chain.block(lane.chain.solidHeight);
+    lane.chain.mine();
+    const failed = { ...blockOf(lane, txid, false), height: paid.height + 1, hash: "next" };
+    const ids = (hash: string) =>
+      hash === paid.hash ? paid.transactions.map((one) => one.txid) : ["another", STRANGER];
+    const chain = proves ? proving(lane, (hash) => Promise.resolve(ids(hash))) : lane.chain.port;
+    await recordBlocks(sql, chain, [paid, failed], "solid");
+    assertEquals(await outcomes(sql), proves ? ["paid"] : []);
+    if (proves) return;
+    assertEquals(await lane.states(), [signed]);
+    assertMatch(await reasonOf(sql), /a node has the transaction in blocks \d+ and \d+/);
+    await recordBlocks(sql, chain, [paid], "solid");
+    assertEquals(await outcomes(sql), ["paid"]);
+  });
+}
 
 /** Two payouts under way of which the first fails, and what their solid blocks have. */
 async function openPair(sql: Sql, to: string) {
