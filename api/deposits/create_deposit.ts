@@ -5,10 +5,8 @@
  */
 
 import { z } from "zod";
-import type { Network } from "../../ledger/money/pair.ts";
 import { usdRate } from "../../rates/rates.ts";
 import { type Answer, created } from "../http/answer.ts";
-import type { ApiContext } from "../http/context.ts";
 import { invalidField, invalidRequest, notDone } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
@@ -17,6 +15,7 @@ import { route } from "../http/route.ts";
 import { hasInexactNumber } from "../http/strict_json.ts";
 import { shown } from "../http/shown.ts";
 import { depositMetadata, depositStatus } from "./deposits.ts";
+import { namedTransaction } from "./named_transaction.ts";
 
 const MOST_BYTES = 4_096;
 /** Keys at most, at every depth together. */
@@ -46,7 +45,8 @@ const metadata = z.record(z.string(), z.unknown())
       `${MOST_LEVELS} levels. Numbers are of at most ${Number.MAX_SAFE_INTEGER}, at least 1e-6 ` +
       "away from zero or zero, and read back as they were written, with some 15 digits; larger " +
       "ones are written as text. `txHash` is the id of the transaction that paid, as the network " +
-      "spells it: in either case, with `0x` or without, and nothing else; absent or null, none is named",
+      "spells it: in either case, with `0x` or without, and nothing else; absent or null, none is named, " +
+      "and a name that looks like it (`tx_hash`, `transactionHash`, `txId`) is refused",
     examples: [{ invoice: "2026-114" }],
   });
 
@@ -129,11 +129,8 @@ export const createDeposit = route({
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     const metadata = body.metadata ?? {};
-    const claimed = claimedTransaction(metadata, body.network, context);
-    if (claimed === undefined) {
-      const message = "Not a transaction id of this network; leave it out where there is none";
-      return invalidRequest([{ path: ["metadata", "txHash"], message, code: "invalid_string" }]);
-    }
+    const named = namedTransaction(metadata, body.network, context);
+    if (typeof named === "object" && named !== null) return invalidRequest([named]);
     const depositId = newId("dep");
     const outcome = await context.merchants.ask(merchantId, {
       type: "create-deposit",
@@ -148,26 +145,10 @@ export const createDeposit = route({
       description: body.description ?? null,
       metadata,
       depositAddressId: body.depositAddressId ?? null,
-      txid: claimed,
+      txid: named,
       usdRate: usdRate(context.rates, body.currency),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { depositId });
     return created(shown(depositCreated, outcome.value));
   },
 });
-
-/**
- * The transaction that a deposit stands for, so that the scan does not credit it a second time: another node's scan
- * as well, where this node does not serve the network.
- *
- * @returns null where metadata names none. Undefined for anything else that is no id: read by a person it names a transaction all the
- *   same, and its transfer would be credited beside the deposit
- */
-function claimedTransaction(
-  { txHash = null }: Readonly<Record<string, unknown>>,
-  on: Network,
-  context: ApiContext,
-): string | null | undefined {
-  if (txHash === null) return null;
-  return typeof txHash === "string" ? context.transactionIdOn(on, txHash) ?? undefined : undefined;
-}

@@ -40,6 +40,7 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
     .map((name) => [name, "requestedcurrency"] as const),
   ...["callbackurl", "notifyurl", "notificationurl", "ipnurl"]
     .map((name) => [name, "webhookurl"] as const),
+  ...["transactionhash", "txid", "trxid"].map((name) => [name, "txhash"] as const),
   ...["returnurl", "redirecturl"].map((name) => [name, "successurl"] as const),
 ]);
 

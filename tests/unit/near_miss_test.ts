@@ -25,6 +25,9 @@ Deno.test("a name is a near miss of another by its letters, two slips or its usu
     ["expires_in", "expiresAt", true],
     ["destinaton", "destination", true],
     ["nam", "name", true],
+    ["tx_hash", "txHash", true],
+    ["txId", "txHash", true],
+    ["transaction-hash", "txHash", true],
     // three slips, and words of their own
     ["refrncId", "referenceId", false],
     ["preference", "referenceId", false],
@@ -33,6 +36,8 @@ Deno.test("a name is a near miss of another by its letters, two slips or its usu
     ["orderNote", "referenceId", false],
     ["preference_id", "referenceId", false],
     ["webhookId", "webhookUrl", false],
+    ["txDate", "txHash", false],
+    ["transactionId", "txHash", false],
     ["note", "name", false],
     ["description", "referenceId", false],
     ["webhookSecret", "webhookUrl", false],
