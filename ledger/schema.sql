@@ -227,9 +227,9 @@ CREATE TABLE book.charge (
   amount numeric(38,18) NOT NULL,
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT charge_pkey PRIMARY KEY (merchant_id, seq),
-  CONSTRAINT charge_check CHECK (((amount <> (0)::numeric) AND ((amount < (0)::numeric) = (type = 'REVERSAL'::text)))),
+  CONSTRAINT charge_check CHECK (((amount <> '0'::numeric) AND ((amount < '0'::numeric) = (type = 'REVERSAL'::text)))),
   CONSTRAINT charge_seq_check CHECK ((seq > 0)),
-  CONSTRAINT charge_type_check CHECK ((type = ANY (ARRAY['ADDRESS_ACTIVATION'::text, 'DIRECT_DEPOSIT'::text, 'DEPOSIT_COMMISSION'::text, 'WITHDRAWAL_COMMISSION'::text, 'NETWORK_FEE'::text, 'REVERSAL'::text])))
+  CONSTRAINT charge_type_check CHECK ((type = ANY ('{ADDRESS_ACTIVATION,DIRECT_DEPOSIT,DEPOSIT_COMMISSION,WITHDRAWAL_COMMISSION,NETWORK_FEE,REVERSAL}'::text[])))
 );
 CREATE INDEX charge_rare ON book.charge USING btree (merchant_id, type, seq) WHERE (type = ANY (ARRAY['ADDRESS_ACTIVATION'::text, 'DIRECT_DEPOSIT'::text, 'REVERSAL'::text]));
 CREATE TRIGGER charge_is_not_truncated BEFORE TRUNCATE ON book.charge FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
@@ -402,10 +402,10 @@ CREATE TABLE book.entry (
   amount numeric(38,18) NOT NULL,
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT entry_pkey PRIMARY KEY (payment_id, leg, merchant_id),
-  CONSTRAINT entry_amount_check CHECK ((amount > (0)::numeric)),
+  CONSTRAINT entry_amount_check CHECK ((amount > '0'::numeric)),
   CONSTRAINT entry_check CHECK ((from_account <> to_account)),
-  CONSTRAINT entry_from_account_check CHECK ((from_account = ANY (ARRAY['available'::text, 'pending'::text, 'reserved'::text, 'world'::text, 'commission'::text, 'network_fee'::text, 'activation_fee'::text, 'direct_deposit_fee'::text, 'margin_held'::text, 'margin_due'::text]))),
-  CONSTRAINT entry_to_account_check CHECK ((to_account = ANY (ARRAY['available'::text, 'pending'::text, 'reserved'::text, 'world'::text, 'commission'::text, 'network_fee'::text, 'activation_fee'::text, 'direct_deposit_fee'::text, 'margin_held'::text, 'margin_due'::text])))
+  CONSTRAINT entry_from_account_check CHECK ((from_account = ANY ('{available,pending,reserved,world,commission,network_fee,activation_fee,direct_deposit_fee,margin_held,margin_due}'::text[]))),
+  CONSTRAINT entry_to_account_check CHECK ((to_account = ANY ('{available,pending,reserved,world,commission,network_fee,activation_fee,direct_deposit_fee,margin_held,margin_due}'::text[])))
 );
 CREATE TRIGGER entry_is_not_truncated BEFORE TRUNCATE ON book.entry FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER entry_is_written_once BEFORE DELETE OR UPDATE ON book.entry FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
@@ -710,18 +710,18 @@ CREATE TABLE book.outgoing (
   CONSTRAINT outgoing_pkey PRIMARY KEY (id, merchant_id),
   CONSTRAINT outgoing_amount_check CHECK (
 CASE kind
-    WHEN 'setup'::text THEN (amount = (0)::numeric)
-    ELSE (amount > (0)::numeric)
+    WHEN 'setup'::text THEN (amount = '0'::numeric)
+    ELSE (amount > '0'::numeric)
 END),
-  CONSTRAINT outgoing_asset_of_kind CHECK (((kind = 'cold'::text) OR ((currency = 'native'::text) = (kind = ANY (ARRAY['gas'::text, 'delegation'::text, 'reclaim'::text, 'setup'::text]))))),
+  CONSTRAINT outgoing_asset_of_kind CHECK (((kind = 'cold'::text) OR ((currency = 'native'::text) = (kind = ANY ('{gas,delegation,reclaim,setup}'::text[]))))),
   CONSTRAINT outgoing_attempts_check CHECK ((attempts >= 0)),
   CONSTRAINT outgoing_booked_is_void CHECK (((status = 'void'::text) OR (NOT book.is_booked(payment_id)))),
-  CONSTRAINT outgoing_check CHECK (((kind = ANY (ARRAY['payout'::text, 'settlement'::text])) = (payment_id IS NOT NULL))),
+  CONSTRAINT outgoing_check CHECK (((kind = ANY ('{payout,settlement}'::text[])) = (payment_id IS NOT NULL))),
   CONSTRAINT outgoing_dead_has_no_nonce CHECK (((status <> 'dead'::text) OR (nonce IS NULL))),
   CONSTRAINT outgoing_fee_payer CHECK (((fee_payer = 'wallet'::text) OR ((fee_payer = 'hot'::text) AND (kind = 'sweep'::text)))),
-  CONSTRAINT outgoing_kind_check CHECK ((kind = ANY (ARRAY['payout'::text, 'settlement'::text, 'sweep'::text, 'gas'::text, 'delegation'::text, 'reclaim'::text, 'cold'::text, 'setup'::text]))),
-  CONSTRAINT outgoing_of_platform CHECK (((merchant_id = 'mer_platform'::text) = (kind <> ALL (ARRAY['payout'::text, 'settlement'::text])))),
-  CONSTRAINT outgoing_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'signed'::text, 'final'::text, 'dead'::text, 'void'::text]))),
+  CONSTRAINT outgoing_kind_check CHECK ((kind = ANY ('{payout,settlement,sweep,gas,delegation,reclaim,cold,setup}'::text[]))),
+  CONSTRAINT outgoing_of_platform CHECK (((merchant_id = 'mer_platform'::text) = (kind <> ALL ('{payout,settlement}'::text[])))),
+  CONSTRAINT outgoing_status_check CHECK ((status = ANY ('{queued,signed,final,dead,void}'::text[]))),
   CONSTRAINT outgoing_tries_check CHECK ((tries >= 0)),
   CONSTRAINT outgoing_wallet_check CHECK (((wallet = 'hot'::text) OR (wallet ~ '^[0-9]{1,10}$'::text))),
   CONSTRAINT outgoing_wallet_of_kind CHECK (((kind = 'sweep'::text) = (wallet <> 'hot'::text)))
@@ -1030,11 +1030,11 @@ CREATE TABLE book.transaction (
   category text,
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT transaction_pkey PRIMARY KEY (merchant_id, seq),
-  CONSTRAINT transaction_check CHECK (((status <> ALL (ARRAY['FAILED'::text, 'CANCELLED'::text])) OR (effect = (0)::numeric))),
-  CONSTRAINT transaction_fee_check CHECK ((fee >= (0)::numeric)),
+  CONSTRAINT transaction_check CHECK (((status <> ALL ('{FAILED,CANCELLED}'::text[])) OR (effect = '0'::numeric))),
+  CONSTRAINT transaction_fee_check CHECK ((fee >= '0'::numeric)),
   CONSTRAINT transaction_seq_check CHECK ((seq > 0)),
-  CONSTRAINT transaction_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'CONFIRMED'::text, 'FAILED'::text, 'CANCELLED'::text]))),
-  CONSTRAINT transaction_type_check CHECK ((type = ANY (ARRAY['DEPOSIT'::text, 'WITHDRAWAL'::text, 'SETTLEMENT'::text])))
+  CONSTRAINT transaction_status_check CHECK ((status = ANY ('{PENDING,CONFIRMED,FAILED,CANCELLED}'::text[]))),
+  CONSTRAINT transaction_type_check CHECK ((type = ANY ('{DEPOSIT,WITHDRAWAL,SETTLEMENT}'::text[])))
 ) WITH (fillfactor=80);
 CREATE INDEX transaction_rare ON book.transaction USING btree (merchant_id, status, seq) WHERE (status = ANY (ARRAY['FAILED'::text, 'CANCELLED'::text]));
 CREATE INDEX transaction_settlement ON book.transaction USING btree (merchant_id, type, seq) WHERE (type = 'SETTLEMENT'::text);
@@ -1095,19 +1095,19 @@ CREATE TABLE book.withdrawal (
   approved_admin text COLLATE "C",
   CONSTRAINT withdrawal_pkey PRIMARY KEY (id, merchant_id),
   CONSTRAINT withdrawal_merchant_id_seq_key UNIQUE (merchant_id, seq),
-  CONSTRAINT withdrawal_amount_check CHECK ((amount > (0)::numeric)),
-  CONSTRAINT withdrawal_base_fee_check CHECK ((base_fee >= (0)::numeric)),
+  CONSTRAINT withdrawal_amount_check CHECK ((amount > '0'::numeric)),
+  CONSTRAINT withdrawal_base_fee_check CHECK ((base_fee >= '0'::numeric)),
   CONSTRAINT withdrawal_booked_is_paid CHECK (((status = 'CONFIRMED'::text) OR (NOT book.is_booked(id)))),
-  CONSTRAINT withdrawal_check CHECK (((status = ANY (ARRAY['CONFIRMED'::text, 'FAILED'::text, 'CANCELLED'::text])) = (processed_at IS NOT NULL))),
+  CONSTRAINT withdrawal_check CHECK (((status = ANY ('{CONFIRMED,FAILED,CANCELLED}'::text[])) = (processed_at IS NOT NULL))),
   CONSTRAINT withdrawal_check1 CHECK (((status <> 'CONFIRMED'::text) OR (txid IS NOT NULL))),
   CONSTRAINT withdrawal_check2 CHECK (((seq IS NULL) = (settlement_id IS NOT NULL))),
   CONSTRAINT withdrawal_destination_is_canonical CHECK (hub.is_canonical_address(network, destination)),
-  CONSTRAINT withdrawal_margin_check CHECK ((margin >= (0)::numeric)),
-  CONSTRAINT withdrawal_markup_amount_check CHECK ((markup_amount >= (0)::numeric)),
-  CONSTRAINT withdrawal_markup_rate_check CHECK (((markup_rate >= (0)::numeric) AND (markup_rate <= (1)::numeric))),
-  CONSTRAINT withdrawal_network_fee_check CHECK ((network_fee >= (0)::numeric)),
+  CONSTRAINT withdrawal_margin_check CHECK ((margin >= '0'::numeric)),
+  CONSTRAINT withdrawal_markup_amount_check CHECK ((markup_amount >= '0'::numeric)),
+  CONSTRAINT withdrawal_markup_rate_check CHECK (((markup_rate >= '0'::numeric) AND (markup_rate <= '1'::numeric))),
+  CONSTRAINT withdrawal_network_fee_check CHECK ((network_fee >= '0'::numeric)),
   CONSTRAINT withdrawal_seq_check CHECK ((seq > 0)),
-  CONSTRAINT withdrawal_status_check CHECK ((status = ANY (ARRAY['PENDING_APPROVAL'::text, 'PENDING'::text, 'CONFIRMED'::text, 'FAILED'::text, 'CANCELLED'::text]))),
+  CONSTRAINT withdrawal_status_check CHECK ((status = ANY ('{PENDING_APPROVAL,PENDING,CONFIRMED,FAILED,CANCELLED}'::text[]))),
   CONSTRAINT withdrawal_transaction_seq_check CHECK ((transaction_seq > 0))
 ) WITH (fillfactor=80);
 CREATE INDEX withdrawal_rare ON book.withdrawal USING btree (merchant_id, status, seq) WHERE (status = ANY (ARRAY['FAILED'::text, 'CANCELLED'::text, 'PENDING_APPROVAL'::text]));

@@ -1,6 +1,7 @@
 import { assert } from "@std/assert";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { addMerchant, booksFaults, fund, openJournal, reserveCommand } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { privateCluster } from "../support/private_cluster.ts";
 import { countIndexEntries, readTableActivity, readWalBytes } from "../support/table_activity.ts";
@@ -114,6 +115,26 @@ test("an accepted withdrawal sends, writes and logs no more than is written down
     faults.length === 0,
     `${faults.join("\n")}\n\nAs measured:\n${lines(measured).join("\n")}`,
   );
+});
+
+/** Tables that each batch of payouts begins an INSERT for, with the bytes of their stored CHECK constraints. */
+const CHECKS: Readonly<Record<string, number>> = {
+  "book.charge": 2_712,
+  "book.entry": 2_860,
+  "book.outgoing": 12_304,
+  "book.transaction": 3_090,
+  "book.withdrawal": 8_157,
+};
+
+test("a batch of payouts prepares no longer CHECK constraints than are written down", async () => {
+  await using database = await testDatabase();
+  const rows = await database.sql<{ name: string; bytes: number }[]>`
+    SELECT conrelid::regclass::text AS name, sum(length(conbin::text))::int AS bytes FROM pg_constraint
+    WHERE contype = 'c' AND conrelid = ANY (${Object.keys(CHECKS)}::regclass[]) GROUP BY 1`;
+  const dearer = rows.filter(({ name, bytes }) => bytes > (CHECKS[name] ?? 0) * (1 + GROWTH));
+  assert(rows.length === Object.keys(CHECKS).length);
+  // PostgreSQL reads and plans each of them anew for every INSERT: a list is one array, an amount is numeric
+  assert(dearer.length === 0, `Longer than is written down: ${JSON.stringify(dearer)}`);
 });
 
 test("a figure that grew, one that fell far and one that is new are each named", () => {

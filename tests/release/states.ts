@@ -18,7 +18,7 @@ export async function statesWithoutRow(sql: Sql): Promise<readonly string[]> {
     JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
     WHERE k.contype = 'c' AND cardinality(k.conkey) = 1
       AND k.connamespace::regnamespace::text IN ('book', 'hub')
-      AND pg_get_constraintdef(k.oid) LIKE '%= ANY (ARRAY[%'
+      AND pg_get_constraintdef(k.oid) ~ '= ANY \\((ARRAY\\[|''\\{)'
     ORDER BY 1, 2`;
   const without: string[] = [];
   const tables = await sql<{ name: string }[]>`
@@ -30,9 +30,16 @@ export async function statesWithoutRow(sql: Sql): Promise<readonly string[]> {
   for (const { name, column, check } of columns) {
     const rows = await sql.unsafe(`SELECT DISTINCT ${column} AS value FROM ${name}`);
     const found = new Set(rows.map(({ value }) => String(value)));
-    for (const [, value = ""] of check.matchAll(/'([^']*)'::text/g)) {
+    for (const value of listedBy(check)) {
       if (!found.has(value)) without.push(`${name}.${column} = ${value}`);
     }
   }
   return without;
+}
+
+/** Values that a CHECK lists, written as `ARRAY['a'::text, 'b'::text]` or as `'{a,b}'::text[]`. */
+function listedBy(check: string): readonly string[] {
+  const array = /'\{([^}']*)\}'::text\[\]/.exec(check)?.[1];
+  if (array !== undefined) return array.split(",");
+  return [...check.matchAll(/'([^']*)'::text/g)].map(([, value = ""]) => value);
 }
