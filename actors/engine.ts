@@ -121,6 +121,7 @@ export class Engine {
         const status = this.watched.get(network);
         return status?.comparison === "over" ? status.signsFrom : null;
       },
+      maySign: (network, batches) => maySign(network, batches),
       isHeadRead: (network) => this.watched.get(network)?.isHeadRead ?? false,
       isHeadLeftOut: (network) => {
         const status = this.watched.get(network);
@@ -150,7 +151,7 @@ export class Engine {
         wake: wakeMerchant,
       }),
     ]));
-    const { solid, head } = watcherActors({
+    const { solid, head, maySign } = watcherActors({
       sql,
       chains,
       now,

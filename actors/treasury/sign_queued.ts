@@ -78,7 +78,11 @@ export async function signQueued(
   const full = lanes?.full ?? [];
   const pulled = await pullQueued(sql, { network, node, turnMs: leaseMs, limit, of, held, full });
   if (pulled === null) return { transactions: [], mayBeMore: false };
-  const { rows } = pulled;
+  const { rows, turn } = pulled;
+  if (deps.maySign?.(network, turn.batches) === false) {
+    await passTurn(sql, network, node);
+    return { transactions: [], mayBeMore: false };
+  }
   crashPoint("treasury.after-pull");
   const waits = new Waits(network);
   try {

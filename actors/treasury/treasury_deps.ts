@@ -121,6 +121,11 @@ export interface TreasuryDeps extends TreasuryPace {
    * nothing is. No function: nothing is waited for.
    */
   readonly signsFrom?: (network: Network) => number | null;
+  /**
+   * False where nothing that was pulled may be signed for a network after all: so few batches were signed before it that the
+   * database was set back since the last look. No function: all may.
+   */
+  readonly maySign?: (network: Network, batches: bigint) => boolean;
   /** False while the newest blocks of a network are not read, by this service; no function: they are. */
   readonly isHeadRead?: (network: Network) => boolean;
   /** True while the newest blocks of a network are left out on purpose, by this service; no function: they are not. */

@@ -24,6 +24,7 @@ import {
 } from "../../chains/chain.ts";
 import { readFirstNonce } from "../../ledger/lanes/first_nonce.ts";
 import { readNextNonce } from "../../ledger/lanes/open_nonces.ts";
+import { readSignedBatches } from "../../ledger/treasury/signed_batches.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { findUnsigned } from "../../ledger/watcher/unsigned_transactions.ts";
 import { continues } from "./covered_heights.ts";
@@ -45,7 +46,8 @@ const MARGIN_MS = 30_000;
  */
 export async function compareHead(watched: Watched, signal: AbortSignal): Promise<void> {
   const { sql, chain: { network }, memory } = watched;
-  const { comparison } = memory;
+  const { comparison, signedBatches } = memory;
+  memory.recordSigned(await readSignedBatches(sql, network), signedBatches);
   // where the database is set back meanwhile, what was compared says nothing of its books
   const { begun } = comparison;
   if (comparison.state === "over") return;

@@ -186,6 +186,8 @@ export class ScanMemory {
   #chainSolidAt = 0;
   readSolid = 0;
   readSolidTime = 0;
+  /** Batches that the books have signed for the network, as last read; null: not read yet. */
+  signedBatches: bigint | null = null;
   reachedAt = 0;
   headReachedAt: number | null = 0;
   blocksRead = 0;
@@ -275,6 +277,21 @@ export class ScanMemory {
     this.readSolid = height;
     this.readSolidTime = time;
     this.comparison.recordRead(height, time);
+  }
+
+  /**
+   * Takes in how many batches the books have signed. Fewer than before are those of a database that was set back, wherever its
+   * cursor stands: on Ethereum one place of it serves for six minutes.
+   *
+   * @param before what was known before they were read: what is signed meanwhile may be told first
+   */
+  recordSigned(batches: bigint, before: bigint | null): void {
+    const isSetBack = before !== null && batches < before;
+    if (isSetBack) {
+      this.comparison.begin();
+      this.dueAt.solid = -Infinity;
+    }
+    if (isSetBack || batches > (this.signedBatches ?? -1n)) this.signedBatches = batches;
   }
 
   /** Takes in the newest solid height that a node says. One that fell behind does not make the chain shorter. */

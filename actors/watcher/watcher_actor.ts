@@ -19,7 +19,7 @@ import { isAway } from "../runtime/is_away.ts";
 import { callsLeft, LONG_REST_MS } from "./call_rests.ts";
 import { compareHead } from "./compare_head.ts";
 import { goOnFromHead, viewHead } from "./head_view.ts";
-import { ScanMemory, type Watched, type WatcherStatus } from "./scan_memory.ts";
+import { isBehindSigning, ScanMemory, type Watched, type WatcherStatus } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
 
 /** A poll may come by so much before a view is due, as timers are not exact. */
@@ -68,6 +68,12 @@ export interface WatcherKinds {
   readonly solid: ActorKind<WatcherMessage>;
   /** Sees what may still change. */
   readonly head: ActorKind<WatcherMessage>;
+  /**
+   * False where nothing may be signed for a network as its scan is behind, or the database was found to be set back.
+   *
+   * @param batches that were signed for it before, as just read
+   */
+  readonly maySign: (network: Network, batches: bigint) => boolean;
 }
 
 /** Makes the kinds of actors that read networks. */
@@ -109,6 +115,12 @@ export function watcherActors(deps: WatcherDeps): WatcherKinds {
   return {
     solid: kind("watcher", (watched) => openScan(watched, deps), "solid"),
     head: kind("head_view", (watched) => openHeadView(watched, deps), "head"),
+    maySign: (network, batches) => {
+      const one = watched(network);
+      one.memory.recordSigned(batches, one.memory.signedBatches);
+      reportStatus(one, deps);
+      return !isBehindSigning(one.memory.status);
+    },
   };
 }
 

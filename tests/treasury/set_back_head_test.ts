@@ -141,6 +141,25 @@ test("where a nonce that the books have never promised is used by a block that i
   assertEquals(await lane.states(), ["o1 queued null"]);
 });
 
+test("a service that runs on compares newest blocks anew where its database is set back to a copy whose cursor stands where its own does", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  await lane.turn();
+  await lane.addPayout("o1");
+  const before = await copyOf(sql, LANE_NETWORK);
+  const start = startOn(lane, sql);
+  await start.look();
+  assertEquals(await lane.turn(), 1);
+  lane.chain.mine();
+  await start.look();
+  assertEquals([start.gate.isHeld, lane.chain.solid.length], [false, 0]);
+  const { cursors } = await copyOf(sql, LANE_NETWORK);
+  await setBack(sql, { ...before, cursors });
+  await start.look();
+  assertEquals(start.gate.isHeld, true);
+});
+
 test("nonces that are promised, signed or in newest blocks hold no start up", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -65,6 +65,27 @@ test("payouts of a suspended merchant are not signed until it is active again", 
   assertEquals([await count(sql, "queued"), await count(sql, "signed")], [0, 3]);
 });
 
+test("nothing that was pulled is signed where so few batches went before that the database was set back, and the turn is another's", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const chain = paperChain("TRX");
+  const merchantId = await addMerchant(sql);
+  await addQueued(sql, merchantId, 1);
+  await signQueued(chain, nodeOf(sql, chain));
+  await addQueued(sql, merchantId, 1);
+  const asked: bigint[] = [];
+  const node = nodeOf(sql, chain, {
+    maySign: (_, batches) => {
+      asked.push(batches);
+      return false;
+    },
+  });
+  assertEquals((await signQueued(chain, node)).transactions, []);
+  assertEquals([await count(sql, "queued"), asked], [1, [1n]]);
+  const other = nodeOf(sql, chain, { node: "other", maySign: () => true });
+  assertEquals((await signQueued(chain, other)).transactions.length, 1);
+});
+
 test("payouts that wait for funds do not stand in the way of those that can be paid", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -2,10 +2,16 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { compareHead } from "../../actors/watcher/compare_head.ts";
-import { isBehindSigning, ScanMemory } from "../../actors/watcher/scan_memory.ts";
+import {
+  isBehindSigning,
+  ScanMemory,
+  type WatcherStatus,
+} from "../../actors/watcher/scan_memory.ts";
+import { watcherActors } from "../../actors/watcher/watcher_actor.ts";
 import { chainReasons } from "../../app/health/chains.ts";
 import { kindOf } from "../../app/health/reason_table.ts";
 import { type Block, type Chain, ChainUnavailable, type Transfer } from "../../chains/chain.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { PAPER_BLOCK, paperChain } from "../support/paper_chain.ts";
@@ -38,6 +44,14 @@ function blockAt(height: number, spends: readonly string[] = [], parentHash?: st
     transactions: spends.map((txid) => ({ txid, success: true, failure: null, fee: amount("1") })),
     transfers,
   };
+}
+
+/** Sets the number of signed batches back, as no statement of the service can. */
+async function setBackTo(sql: Sql, batches: number): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`UPDATE book.signing_turn SET batches = ${batches}`;
+  });
 }
 
 /** A start whose scan has read all solid blocks; the chain above them is what a test says. */
@@ -90,6 +104,7 @@ async function openStart() {
   };
   return {
     sql,
+    chain,
     clock,
     said,
     memory,
@@ -132,6 +147,33 @@ test("a cursor that goes back has newest blocks compared again, once the scan ha
   start.memory.recordRead(SOLID, 1);
   assertEquals(await start.look(), true);
   assertEquals(start.memory.status.signsFrom, SOLID + 11);
+});
+
+test("where fewer batches are signed than before, nothing is signed until newest blocks are compared anew", async () => {
+  await using start = await openStart();
+  const { sql, chain } = start;
+  const told: (WatcherStatus["comparison"] | undefined)[] = [];
+  const { solid, maySign } = watcherActors({
+    sql,
+    chains: new Map([["TRX", chain]]),
+    nodes: () => [],
+    now: Date.now,
+    monotonic: () => 1_000,
+    wakeMerchants: () => {},
+    onSolid: () => {},
+    onStatus: (_, { comparison }) => told.push(comparison),
+    again: () => {},
+  });
+  const scan = await solid.activate("TRX");
+  await scan.receive({ type: "tick" });
+  assertEquals([maySign("TRX", 7n), maySign("TRX", 8n), told.at(-1)], [true, true, "over"]);
+  assertEquals([maySign("TRX", 7n), told.at(-1), maySign("TRX", 8n)], [false, "due", false]);
+  await sql`INSERT INTO book.signing_turn (network, node, until, batches) VALUES ('TRX', 'node', now(), 8)`;
+  await scan.receive({ type: "tick" });
+  assertEquals([maySign("TRX", 8n), start.said.asked], [true, 2]);
+  await setBackTo(sql, 7);
+  await scan.receive({ type: "tick" });
+  assertEquals([maySign("TRX", 7n), start.said.asked], [true, 3], "found by the scan's own look");
 });
 
 test("nodes that do not show a newest block hold signing for a minute of tries and tell it, then what was compared counts", async () => {
