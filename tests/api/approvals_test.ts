@@ -254,3 +254,32 @@ test("an administrator's setting that cannot be audited is answered 503 and not 
   assertEquals(kept.settlementThresholds.USDT, "10000");
   assertEquals((await api.call("PUT", path, { key: admin, body })).status, 200);
 });
+
+test("while payouts are held nothing that waits for approval is given back: a 503 that says why, to merchants and administrators", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, ADMIN);
+  const { key } = await reseller(api);
+  const made = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+  const withdrawal = made.body.withdrawalId;
+  const hold = (by: number) =>
+    api.sql`UPDATE hub.database_history SET timeline = timeline + ${by}::int`;
+  const body = { reason: "not today" };
+  const decline = (path: string) =>
+    path.startsWith("/api/admin")
+      ? api.call("POST", path, { key: admin, body })
+      : api.call("POST", path, { key });
+  await hold(1_000_000);
+  const doors = [
+    `/api/withdrawals/${withdrawal}/cancel`,
+    `/api/admin/withdrawals/${withdrawal}/reject`,
+  ];
+  for (const path of doors) {
+    const { status, body: { message, ...answer }, headers } = await decline(path);
+    assertEquals([status, answer.error, answer.code], [503, "Service unavailable", "unavailable"]);
+    assertMatch(message, /may have been paid already .* Nothing was done/);
+    assertEquals(headers.has("retry-after"), true);
+  }
+  await hold(-1_000_000);
+  assertEquals((await decline(doors[1] ?? "")).body.status, "CANCELLED");
+  assertEquals(await booksFaults(api.sql), []);
+});
