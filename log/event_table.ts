@@ -149,6 +149,10 @@ export const EVENTS = {
     "fatal",
     "{network}: {txid} to {to} is quarantined: block {height} has it in the place of {bookedAs}, one node has renamed it",
   ],
+  "deposit.misnamed": [
+    "fatal",
+    "{network}: what block {height} has paid to {to} is not credited, a node tells it by the id of another: {txid}",
+  ],
   "deposit.unproven": ["warning", "{network}: {txid} to {to} is not credited yet: {reason}"],
   "deposit.disputed": [
     "fatal",

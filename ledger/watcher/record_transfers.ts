@@ -9,6 +9,7 @@ import { readDepositProofRule } from "./deposit_proof_rule.ts";
 import { storeAwaitedProofs, UNPROVEN } from "./deposit_proofs.ts";
 import { inboxData, keyOf, type TransferFinding } from "./findings.ts";
 import {
+  findMisnamed,
   findRenamed,
   type InboxTransfer,
   readmitRenamed,
@@ -52,6 +53,10 @@ export async function recordTransfers(
     : await bookTransfers(sql, judged);
   for (const [{ txid, to, height }, bookedAs] of renamed) {
     logEvent("deposit.renamed", { network, txid, to, height, bookedAs });
+  }
+  if (phase === "seen") return;
+  for (const { txid, to, height } of await findMisnamed(sql, network, findings)) {
+    logEvent("deposit.misnamed", { network, txid, to, height });
   }
 }
 

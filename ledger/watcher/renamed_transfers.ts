@@ -53,6 +53,30 @@ export async function findRenamed(
   return new Map(rows.map(({ key, bookedAs }) => [key, bookedAs]));
 }
 
+/**
+ * Finds those whose id another transfer is booked by, of another place: a node has told two by one id, and the second has no row of
+ * its own until its block is read from another node.
+ */
+export async function findMisnamed(
+  sql: AnySql,
+  network: Network,
+  findings: readonly TransferFinding[],
+): Promise<readonly TransferFinding[]> {
+  const placed = findings.filter(({ blockLog }) => typeof blockLog === "number");
+  if (placed.length === 0) return [];
+  const rows = await sql<{ key: string; height: string; blockLog: number }[]>`
+    SELECT format('%s/%s/%s', f.merchant_id, f.txid, f.log_index) AS key, i.height, i.block_log AS "blockLog"
+    FROM ${placeShape.rows(sql, "f", placed)}
+    JOIN book.sweep_item i ON i.merchant_id = f.merchant_id AND i.network = ${network} AND i.txid = f.txid
+      AND i.log_index = f.log_index
+    WHERE i.block_log IS NOT NULL AND i.write_off IS NULL`;
+  const booked = new Map(rows.map(({ key, height, blockLog }) => [key, `${height}/${blockLog}`]));
+  return placed.filter((finding) => {
+    const place = booked.get(keyOf(finding));
+    return place !== undefined && place !== `${finding.height}/${finding.blockLog}`;
+  });
+}
+
 const readmittedShape = shape({
   merchantId: text(),
   txid: text(),

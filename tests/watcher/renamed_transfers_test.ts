@@ -12,6 +12,7 @@ import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts"
 import { proveTransfer, readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
+import { findMisnamed } from "../../ledger/watcher/renamed_transfers.ts";
 import {
   addMerchant,
   amount,
@@ -152,6 +153,18 @@ test("a claim of a transfer that is booked by another id credits nothing, and sa
   const claim = await claimTransaction(deps, merchantId, TRUE_ID, 10_000);
   assertEquals(claim.status, "in_doubt");
   assertEquals(await books.deposits(), [[FALSE_ID, "CONFIRMED"]]);
+});
+
+test("a transfer that a node tells by the id of one that is booked is found, and credited once its block is read by its own id", async () => {
+  await using books = await openBooks();
+  const { sql, found, record } = books;
+  const misnamed = found(FALSE_ID, { height: 6, hash: "block 6" });
+  await record("solid", found(FALSE_ID), misnamed);
+  assertEquals(await books.deposits(), [[FALSE_ID, "CONFIRMED"]]);
+  const read = [found(FALSE_ID), misnamed, found(TRUE_ID, { height: 6 })];
+  assertEquals(await findMisnamed(sql, "ETH", read), [misnamed]);
+  await record("solid", found(TRUE_ID, { height: 6, hash: "block 6" }));
+  assertEquals(await books.deposits(), [[FALSE_ID, "CONFIRMED"], [TRUE_ID, "CONFIRMED"]]);
 });
 
 test("of two ids of one place that are recorded at once one is booked", async () => {
