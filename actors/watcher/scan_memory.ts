@@ -1,6 +1,6 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
-import type { Chain } from "../../chains/chain.ts";
+import type { BlockRef, Chain } from "../../chains/chain.ts";
 import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { CallRests, LONG_REST_MS } from "./call_rests.ts";
@@ -158,6 +158,9 @@ class ScanProgress {
   }
 }
 
+/** A solid block's place and time. */
+type SolidPlace = Pick<BlockRef, "height" | "time">;
+
 /** A block that was seen; without a hash it was passed unread, so the next one cannot be compared. */
 export interface SeenBlock {
   readonly height: number;
@@ -179,8 +182,8 @@ export class ScanMemory {
   /** Blocks that the head view has read, for the scan. */
   readonly kept: KeptBlocks;
   chainSolid = 0;
-  /** The part of {@linkcode WatcherStatus.signsFrom} that solid blocks tell. */
-  #signsFrom: number | null = null;
+  /** The part of {@linkcode WatcherStatus.signsFrom} that solid blocks tell, and that block's time. */
+  #signsFrom: SolidPlace | null = null;
   readonly comparison: HeadComparison;
   /** Last time that a node said that the chain was so long. */
   #chainSolidAt = 0;
@@ -240,9 +243,13 @@ export class ScanMemory {
     return this.isHeadRead && this.#headAgeMs < STALE_HEAD_MS;
   }
 
-  /** True where the scan has read what nodes said at first that the chain had, so that the blocks above are compared. */
+  /**
+   * True where the scan has read what nodes said at first that the chain had, or a block that was made later, so that the blocks
+   * above are compared.
+   */
   get isScanReached(): boolean {
-    return this.#signsFrom !== null && this.readSolid >= this.#signsFrom;
+    const from = this.#signsFrom;
+    return from !== null && (this.readSolid >= from.height || this.readSolidTime > from.time);
   }
 
   get status(): WatcherStatus {
@@ -251,9 +258,11 @@ export class ScanMemory {
       chainSolid,
       readSolid,
       readSolidTime,
-      signsFrom: this.#signsFrom === null
-        ? null
-        : Math.max(this.#signsFrom, this.comparison.awaited, readSolid),
+      signsFrom: this.#signsFrom === null ? null : Math.max(
+        this.isScanReached ? 0 : this.#signsFrom.height,
+        this.comparison.awaited,
+        readSolid,
+      ),
       comparison: this.comparison.state,
       readHead: Math.max(readSolid, this.head?.height ?? 0),
       reachedAt: this.reachedAt,
@@ -271,7 +280,10 @@ export class ScanMemory {
   /** Takes in up to where solid blocks are read. A cursor that went back is of a database that was set back. */
   recordRead(height: number, time: number): void {
     if (this.#signsFrom !== null && height < this.readSolid) {
-      this.#signsFrom = Math.max(this.#signsFrom, this.readSolid);
+      // what was not read yet stays what is waited for
+      if (this.isScanReached) {
+        this.#signsFrom = { height: this.readSolid, time: this.readSolidTime };
+      }
       this.comparison.begin();
     }
     this.readSolid = height;
@@ -295,13 +307,15 @@ export class ScanMemory {
   }
 
   /** Takes in the newest solid height that a node says. One that fell behind does not make the chain shorter. */
-  recordChainSolid(height: number): void {
+  recordChainSolid({ height, time }: SolidPlace): void {
     const now = this.monotonic();
     const isOld = now - this.#chainSolidAt > KEPT_MS;
     if (height < this.chainSolid && !isOld) return;
     this.chainSolid = Math.max(height, this.readSolid);
     this.#chainSolidAt = now;
     // a node that has named a block which no chain has is not waited for for ever either
-    this.#signsFrom = Math.min(this.#signsFrom ?? Infinity, this.chainSolid);
+    if (this.chainSolid < (this.#signsFrom?.height ?? Infinity)) {
+      this.#signsFrom = { height: this.chainSolid, time };
+    }
   }
 }

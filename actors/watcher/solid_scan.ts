@@ -42,7 +42,7 @@ export async function scanSolid(
   const { sql, chain, memory } = scan;
   const newest = await newestSolid(scan, signal);
   memory.reachedAt = memory.monotonic();
-  memory.recordChainSolid(newest.height);
+  memory.recordChainSolid(newest);
   const before = await readCursor(sql, chain.network, "solid") ?? await begin(scan, newest);
   take(scan, before);
   scan.onReached();

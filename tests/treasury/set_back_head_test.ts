@@ -104,7 +104,7 @@ function startOn(lane: TestLane, sql: Parameters<typeof readCursor>[0], chain = 
     memory,
     gate,
     async look() {
-      memory.recordChainSolid(lane.chain.solidHeight);
+      memory.recordChainSolid(await lane.chain.port.solid());
       await lane.scan();
       const solid = await readCursor(sql, LANE_NETWORK, "solid");
       memory.recordRead(solid?.height ?? 0, solid?.time ?? 0);

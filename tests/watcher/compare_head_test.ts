@@ -95,7 +95,7 @@ async function openStart() {
     },
   });
   const memory = new ScanMemory(chain, () => clock.now);
-  memory.recordChainSolid(height);
+  memory.recordChainSolid({ height, time });
   memory.recordRead(height, time);
   const watched = { sql, chain, memory, wakeMerchants: () => {} };
   const look = async () => {

@@ -18,26 +18,26 @@ Deno.test("nothing is signed before nodes have said how long the chain is, and b
   const { memory, state } = openMemory();
   assertEquals(isBehindSigning(undefined), true);
   assertEquals(state(), [null, true]);
-  memory.recordChainSolid(100);
+  memory.recordChainSolid({ height: 100, time: 1 });
   memory.recordRead(40, 1);
   assertEquals(state(), [100, true]);
-  memory.recordChainSolid(130);
+  memory.recordChainSolid({ height: 130, time: 1 });
   memory.recordRead(99, 1);
   assertEquals(state(), [100, true], "what the chain grows by meanwhile is not waited for");
   memory.recordRead(100, 1);
   assertEquals(state(), [100, false]);
-  memory.recordChainSolid(900);
+  memory.recordChainSolid({ height: 900, time: 1 });
   assertEquals(state(), [100, false], "a scan that falls behind later stops nothing");
 });
 
 Deno.test("where the cursor goes back, nothing is signed before the scan has read what it had read", () => {
   const { memory, state } = openMemory();
-  memory.recordChainSolid(100);
+  memory.recordChainSolid({ height: 100, time: 1 });
   memory.recordRead(100, 1);
-  memory.recordChainSolid(150);
+  memory.recordChainSolid({ height: 150, time: 1 });
   memory.recordRead(150, 1);
   memory.recordRead(60, 1);
-  memory.recordChainSolid(151);
+  memory.recordChainSolid({ height: 151, time: 1 });
   assertEquals(state(), [150, true]);
   memory.recordRead(120, 1);
   assertEquals(state(), [150, true]);
@@ -47,14 +47,27 @@ Deno.test("where the cursor goes back, nothing is signed before the scan has rea
 
 Deno.test("a block that a node has named once and no chain has holds signing for ten minutes and no longer", () => {
   const { clock, memory, state } = openMemory();
-  memory.recordChainSolid(1_000_000);
+  memory.recordChainSolid({ height: 1_000_000, time: 1 });
   memory.recordRead(120, 1);
   clock.now += 9 * 60_000;
-  memory.recordChainSolid(120);
+  memory.recordChainSolid({ height: 120, time: 1 });
   assertEquals(state(), [1_000_000, true]);
   clock.now += 2 * 60_000;
-  memory.recordChainSolid(121);
+  memory.recordChainSolid({ height: 121, time: 1 });
   assertEquals(state(), [121, true]);
   memory.recordRead(121, 1);
   assertEquals(state(), [121, false]);
+});
+
+Deno.test("a block that a node names again and again and no chain has holds signing until a solid block is read that was made after it", () => {
+  const { clock, memory, state } = openMemory();
+  memory.recordChainSolid({ height: 1_000, time: 10_000 });
+  for (let height = 100; height < 110; height++) {
+    clock.now += 60_000;
+    memory.recordChainSolid({ height: 1_000, time: 10_000 });
+    memory.recordRead(height, 10_000);
+    assertEquals(state(), [1_000, true]);
+  }
+  memory.recordRead(110, 10_001);
+  assertEquals(state(), [110, false]);
 });
