@@ -67,17 +67,30 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
   }
   const methodsOf = methodFinder(routes);
   const hasPages = routes.some(({ problemPage }) => problemPage !== null);
-  app.notFound((c) => {
-    const address = addressOf(c.req.raw.headers, c.env?.remoteAddr, context);
-    const asked = { caller: null, sessionHash: null, address };
-    const { refusal } = context.rateLimits.count("public", asked, context.clock());
-    if (refusal !== null) return textResponse(refusal, newRequestId(), context);
-    const allowed = methodsOf(c.req.path);
-    const answer = allowed.length > 0
-      ? methodNotAllowed(allowed)
-      : (hasPages ? mangledLink(c.req.raw) : null) ?? notFound;
-    return textResponse(answer, newRequestId(), context);
-  });
+  const turnAway = (
+    as: Unrouted,
+    { headers }: Request,
+    remoteAddr: Bindings["remoteAddr"],
+    answerOf: () => Answer,
+  ): Response => {
+    const started = performance.now();
+    const asked = {
+      caller: null,
+      sessionHash: null,
+      address: addressOf(headers, remoteAddr, context),
+    };
+    const answer = context.rateLimits.count("public", asked, context.clock()).refusal ?? answerOf();
+    const response = textResponse(answer, newRequestId(), context);
+    measure(as, answer.status, performance.now() - started);
+    return response;
+  };
+  app.notFound((c) =>
+    turnAway(UNKNOWN_PATH, c.req.raw, c.env?.remoteAddr, () => {
+      const allowed = methodsOf(c.req.path);
+      if (allowed.length > 0) return methodNotAllowed(allowed);
+      return (hasPages ? mangledLink(c.req.raw) : null) ?? notFound;
+    })
+  );
   const failed = (error: unknown) => {
     const requestId = newRequestId();
     logEvent("http.unrouted_failed", { requestId, error });
@@ -89,7 +102,7 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
   return {
     fetch(request, bindings) {
       if (!isHost(request.headers.get("host"))) {
-        return textResponse(malformedHost, newRequestId(), context);
+        return turnAway(MALFORMED_HOST, request, bindings?.remoteAddr, () => malformedHost);
       }
       const route = plainRoutes.get(request.method)?.get(pathOf(request.url));
       if (route === undefined) return app.fetch(request, bindings);
@@ -98,6 +111,11 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
     },
   };
 }
+
+/** The names under which requests are measured that no route answers: a client chooses path and method. */
+const UNKNOWN_PATH = { method: "ANY", path: "unknown path" } as const;
+const MALFORMED_HOST = { method: "ANY", path: "malformed host" } as const;
+type Unrouted = typeof UNKNOWN_PATH | typeof MALFORMED_HOST;
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 

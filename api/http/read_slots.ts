@@ -11,25 +11,31 @@ export interface ReadSlotOptions {
   readonly perMerchant: number;
   /** Milliseconds for which a list waits for its turn. */
   readonly waitMs: number;
+  /** Lists of one merchant that wait; one more is turned away at once. Absent: no bound. */
+  readonly waitingPerMerchant?: number;
 }
 
-interface Waiting {
-  readonly merchantId: string;
-  readonly start: (release: Release) => void;
-}
+/** Starts a request that waited, with its slot. */
+type Start = (release: Release) => void;
+
+/** Merchants whose last turn is remembered; of more the one without a turn for longest is forgotten. */
+const MOST_REMEMBERED = 1_000;
 
 /**
  * Bounds how many lists are read at a time, so that a waiting request hears soon that it has to
  * come back, and shares the slots among merchants: one whose lists take long waits behind itself.
+ * Merchants have turns: next is the one that has had none for longest, of its lists the oldest.
  */
 export class ReadSlots {
   readonly #options: ReadSlotOptions;
   readonly #held = new Map<string, number>();
-  readonly #waiting: Waiting[] = [];
+  /** By merchant, oldest first; none of them is empty. */
+  readonly #waiting = new Map<string, Set<Start>>();
+  /** Number of the last turn of merchants, oldest first. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
   #used = 0;
   #refused = 0;
-  /** The merchant that the newest slot was given to. */
-  #last = "";
 
   constructor(options: ReadSlotOptions) {
     this.#options = options;
@@ -37,27 +43,49 @@ export class ReadSlots {
 
   /** Lists under way, waiting, and turned away so far. */
   get figures(): { readonly used: number; readonly waiting: number; readonly refused: number } {
-    return { used: this.#used, waiting: this.#waiting.length, refused: this.#refused };
+    let waiting = 0;
+    for (const starts of this.#waiting.values()) waiting += starts.size;
+    return { used: this.#used, waiting, refused: this.#refused };
   }
 
-  /** Waits for a slot; null where none was free in time. */
+  /** True where as many requests of a merchant wait as may. */
+  hasLongQueue(merchantId: string): boolean {
+    const waiting = this.#waiting.get(merchantId)?.size ?? 0;
+    return waiting >= (this.#options.waitingPerMerchant ?? Infinity);
+  }
+
+  /** True where another merchant than this one holds a slot or waits for one. */
+  isSharedWithOthers(merchantId: string): boolean {
+    return [this.#held, this.#waiting].some((some) => some.size > (some.has(merchantId) ? 1 : 0));
+  }
+
+  /** Waits for a slot; null where none was free in time, or too many of the merchant wait already. */
   take(merchantId: string): Promise<Release | null> {
     if (this.#isFree(merchantId)) return Promise.resolve(this.#give(merchantId));
+    if (this.hasLongQueue(merchantId)) {
+      this.#refused++;
+      return Promise.resolve(null);
+    }
     return new Promise((resolve) => {
       const late = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        this.#leave(merchantId, start);
         this.#refused++;
         resolve(null);
       }, this.#options.waitMs);
-      const waiting: Waiting = {
-        merchantId,
-        start: (release) => {
-          clearTimeout(late);
-          resolve(release);
-        },
+      const start: Start = (release) => {
+        clearTimeout(late);
+        resolve(release);
       };
-      this.#waiting.push(waiting);
+      const waiting = this.#waiting.get(merchantId);
+      if (waiting === undefined) this.#waiting.set(merchantId, new Set([start]));
+      else waiting.add(start);
     });
+  }
+
+  #leave(merchantId: string, start: Start): void {
+    const waiting = this.#waiting.get(merchantId);
+    waiting?.delete(start);
+    if (waiting?.size === 0) this.#waiting.delete(merchantId);
   }
 
   #isFree(merchantId: string): boolean {
@@ -67,7 +95,7 @@ export class ReadSlots {
 
   #give(merchantId: string): Release {
     this.#used++;
-    this.#last = merchantId;
+    this.#noteTurn(merchantId);
     this.#held.set(merchantId, (this.#held.get(merchantId) ?? 0) + 1);
     let isHeld = true;
     return () => {
@@ -81,16 +109,27 @@ export class ReadSlots {
     };
   }
 
+  #noteTurn(merchantId: string): void {
+    this.#turns.delete(merchantId);
+    this.#turns.set(merchantId, ++this.#turn);
+    const [oldest] = this.#turns.keys();
+    if (this.#turns.size > MOST_REMEMBERED && oldest !== undefined) this.#turns.delete(oldest);
+  }
+
   /**
-   * The one that waits longest among those whose merchant has a slot left: of another merchant than the
-   * one before, if there is any, so that one which asks for many at once does not have all turns.
+   * Starts the oldest request of the merchant that has had no turn for longest, of those with a slot left;
+   * among those without any, of the one that waits longest.
    */
   #next(): void {
-    const free = ({ merchantId }: Waiting) => this.#isFree(merchantId);
-    const other = this.#waiting.findIndex((one) => one.merchantId !== this.#last && free(one));
-    const index = other < 0 ? this.#waiting.findIndex(free) : other;
-    const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    next?.start(this.#give(next.merchantId));
+    let [next, lastTurn]: [string | null, number] = [null, Infinity];
+    for (const merchantId of this.#waiting.keys()) {
+      const turn = this.#turns.get(merchantId) ?? 0;
+      if (turn < lastTurn && this.#isFree(merchantId)) [next, lastTurn] = [merchantId, turn];
+    }
+    const [start] = next === null ? [] : this.#waiting.get(next) ?? [];
+    if (next === null || start === undefined) return;
+    this.#leave(next, start);
+    start(this.#give(next));
   }
 }
 

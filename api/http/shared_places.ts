@@ -33,11 +33,14 @@ export class SharedPlaces {
     this.#clock = clock;
   }
 
-  /** Waits for a place; null where none was free in time. */
+  /** Waits for a place; null where none was free in time, or too many of its owner wait already. */
   async take(owner: string): Promise<Release | null> {
+    const isBehindItsOwn = this.#slots.hasLongQueue(owner);
     const release = await this.#slots.take(owner);
     // one that waited behind its own owner's says nothing about the others
-    if (release === null && this.#slots.figures.used >= this.#places) {
+    const isCrowded = !isBehindItsOwn && this.#slots.figures.used >= this.#places &&
+      this.#slots.isSharedWithOthers(owner);
+    if (release === null && isCrowded) {
       const now = this.#clock();
       const { since, last } = this.#crowded;
       this.#crowded = { since: now - last < CALM_MS ? since : now, last: now };

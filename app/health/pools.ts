@@ -34,12 +34,12 @@ export function openPagePlaces(pages: Sql): SharedPlaces {
 /**
  * The places of redeliveries and of what else locks a merchant's outbox: half of the connections that
  * requests have for transactions, one for a merchant, whose others would wait for its lock on a
- * connection each.
+ * connection each. Few of a merchant wait: each holds one of the places of all changes meanwhile.
  */
 export function openRedeliveryPlaces(requests: Sql): SharedPlaces {
   const { limit } = poolFigures(requests).transactions;
   const slots = Math.max(Math.floor(limit / 2), 1);
-  return new SharedPlaces({ slots, perMerchant: 1, waitMs: LIST_WAIT_MS });
+  return new SharedPlaces({ slots, perMerchant: 1, waitMs: LIST_WAIT_MS, waitingPerMerchant: 4 });
 }
 
 /** Names the pools whose connections for statements, or for transactions, have all been busy for long. */

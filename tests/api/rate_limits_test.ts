@@ -235,3 +235,35 @@ test("keys that exist count against no address, however many come from one at on
   assertEquals(status, 429);
   assertMatch(body.message, /\(authentication\) are used up/);
 });
+
+test("what no route answers is counted per address and measured: unknown paths and malformed hosts", async () => {
+  const now = Date.now();
+  await using api = await testApi({ clock: () => now });
+  const ask = (host: string, hostname: string) => {
+    const request = new Request(`${api.url}/nowhere`, { headers: { host } });
+    return api.answer(request, { remoteAddr: { transport: "tcp", hostname } });
+  };
+  const rows = [["localhost", "203.0.113.1", 404], ["a b", "203.0.113.2", 400]] as const;
+  for (const [host, address, status] of rows) {
+    assertEquals(await all(600, () => ask(host, address)), new Set([status]));
+    assertEquals((await ask(host, address)).status, 429);
+  }
+  assertEquals((await ask("a b", "203.0.113.3")).status, 400);
+  const metrics = String((await api.call("GET", "/metrics")).body).split("\n");
+  const counts = metrics.filter((line) => line.startsWith("engine_http_requests_total{"))
+    .filter((line) => line.includes('"ANY"')).sort();
+  const name = (route: string, status: number) =>
+    `engine_http_requests_total{method="ANY",route="${route}",status="${status}"}`;
+  assertEquals(counts, [
+    `${name("malformed host", 400)} 601`,
+    `${name("malformed host", 429)} 1`,
+    `${name("unknown path", 404)} 600`,
+    `${name("unknown path", 429)} 1`,
+  ]);
+  assert(
+    metrics.includes(
+      'engine_http_request_duration_seconds_count{method="ANY",route="malformed host"} 602',
+    ),
+    "malformed hosts are not timed",
+  );
+});

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Registry } from "prom-client";
 import { SharedPlaces } from "../../api/http/shared_places.ts";
 import { registerSharedMetrics, sharedReasons } from "../../app/health/places.ts";
@@ -7,18 +7,54 @@ import { kindOf } from "../../app/health/reason_table.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { testNeeding } from "../support/permissions.ts";
 
-Deno.test("an owner who asks for many at once has every second turn at most", async () => {
+Deno.test("owners have turns, however many each asks for: who had none for longest is next", async () => {
   const places = new SharedPlaces({ slots: 1, perMerchant: 1, waitMs: 60_000 });
   const first = await places.take("a");
   const order: string[] = [];
-  const later = ["a", "a", "a", "b", "c"].map(async (owner) => {
+  const ask = async (owner: string) => {
     const release = await places.take(owner);
     order.push(owner);
     release?.();
+  };
+  const late: Promise<void>[] = [];
+  const later = ["a", "a", "a", "b", "b", "b", "c"].map((owner) => ask(owner));
+  // one that comes while others have queues waits for the turn under way, not for theirs
+  const during = places.take("d").then((release) => {
+    order.push("d");
+    late.push(ask("e"), ask("a"));
+    release?.();
   });
   first?.();
-  await Promise.all(later);
-  assertEquals(order, ["b", "a", "c", "a", "a"]);
+  await Promise.all([...later, during]);
+  await Promise.all(late);
+  assertEquals(order.join(""), "bcdeababaa");
+});
+
+Deno.test("of an owner few wait, one more is turned away at once, and others wait as before", async () => {
+  const options = { slots: 1, perMerchant: 1, waitMs: 60_000, waitingPerMerchant: 2 };
+  const places = new SharedPlaces(options);
+  const first = await places.take("a");
+  const waiting = [places.take("a"), places.take("a")];
+  assertEquals(await places.take("a"), null);
+  const other = places.take("b");
+  assertEquals(places.figures, { underWay: 1, refused: 1, crowdedMs: null });
+  first?.();
+  (await other)?.();
+  for (const one of waiting) (await one)?.();
+  assertEquals(places.figures.underWay, 0);
+});
+
+Deno.test("places are crowded only where others' requests are in the way", async () => {
+  const open = () =>
+    new SharedPlaces({ slots: 1, perMerchant: 1, waitMs: 1, waitingPerMerchant: 1 });
+  const own = open();
+  await own.take("a");
+  assertEquals(await Promise.all([own.take("a"), own.take("a")]), [null, null]);
+  assertEquals([own.figures.refused, own.figures.crowdedMs], [2, null]);
+  const shared = open();
+  await shared.take("a");
+  assertEquals(await shared.take("b"), null);
+  assert(shared.figures.crowdedMs !== null, "another's place is in the way");
 });
 
 Deno.test("pages and redeliveries that find no place are counted, and told where others' take long", async () => {
@@ -51,7 +87,7 @@ Deno.test("pages and redeliveries that find no place are counted, and told where
 });
 
 testNeeding({ env: true })(
-  "one page has half of the pages' places, redeliveries half of the requests' transactions",
+  "one page has half of the pages' places, redeliveries half of the requests' transactions, of a merchant four wait",
   async () => {
     const sql = connect("postgres://absent@127.0.0.1:9/none", { max: 8 });
     const [pages, redeliveries] = [openPagePlaces(sql), openRedeliveryPlaces(sql)];
@@ -59,7 +95,11 @@ testNeeding({ env: true })(
     for (const owner of all) void pages.take(owner).then((release) => release);
     const given = await Promise.all(["a", "b"].map((owner) => redeliveries.take(owner)));
     assertEquals([pages.figures.underWay, redeliveries.figures.underWay], [16, 2]);
+    const own = Array.from({ length: 5 }, () => redeliveries.take("a"));
+    assertEquals(await own.at(-1), null);
     for (const release of given) release?.();
+    for (const waited of own) (await waited)?.();
+    assertEquals(redeliveries.figures, { underWay: 0, refused: 1, crowdedMs: null });
     await sql.end();
   },
 );
