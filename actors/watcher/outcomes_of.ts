@@ -7,7 +7,7 @@
 import type { Chain, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import { transfersBetween } from "../../chains/transfers_between.ts";
 import { shareOf } from "../../ledger/money/shares.ts";
-import type { EndDoubt } from "../../ledger/watcher/end_proofs.ts";
+import { type EndDoubt, SEVERAL_BLOCKS } from "../../ledger/watcher/end_proofs.ts";
 import type { OutcomeFinding, OwnTransaction } from "../../ledger/watcher/record_outcomes.ts";
 
 /** A transaction as its block shows it. */
@@ -63,9 +63,7 @@ export function endsToldTwice(
   const doubts = new Map<OutcomeFinding, EndDoubt>();
   for (const ends of Map.groupBy(findings, ({ own }) => own).values()) {
     if (ends.length < 2) continue;
-    const heights = ends.map(({ height }) => height).join(" and ");
-    const reason = `a node has the transaction in blocks ${heights}`;
-    for (const end of ends) doubts.set(end, { reason, isAlarming: true });
+    for (const end of ends) doubts.set(end, SEVERAL_BLOCKS);
   }
   return doubts;
 }

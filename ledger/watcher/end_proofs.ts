@@ -16,6 +16,12 @@ export interface EndDoubt {
   readonly isAlarming: boolean;
 }
 
+/** Doubt about a transfer that nodes tell in more than one block. */
+export const SEVERAL_BLOCKS: EndDoubt = {
+  reason: "nodes have told it in each of them, and one at most has it",
+  isAlarming: true,
+};
+
 /** The second opinion that the ends of large transfers need. */
 export interface EndProofs {
   /** Of more than this, in any token, what one transaction moves. */

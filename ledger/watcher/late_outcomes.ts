@@ -94,6 +94,17 @@ export async function takeLateOutcomes(
   return rows.map(({ height }) => Number(height));
 }
 
+/** Blocks that ends of transfers are listed for. @returns each height once, lowest first, by outgoing id */
+export async function readListedHeights(
+  sql: Sql,
+  outgoingIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const rows = await sql<{ id: string; heights: string[] }[]>`
+    SELECT outgoing_id AS id, array_agg(DISTINCT height ORDER BY height) AS heights FROM book.late_outcome
+    WHERE outgoing_id = ANY (${[...outgoingIds]}::text[]) GROUP BY outgoing_id`;
+  return new Map(rows.map(({ id, heights }) => [id, heights.map(Number)]));
+}
+
 /** Takes ends off the list that are written by now. @returns their transfers */
 export async function closeLateOutcomes(
   sql: Sql,

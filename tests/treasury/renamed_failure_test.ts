@@ -145,7 +145,10 @@ for (const proves of [true, false]) {
     assertEquals(await outcomes(sql), proves ? ["paid"] : []);
     if (proves) return;
     assertEquals(await lane.states(), [signed]);
-    assertMatch(await reasonOf(sql), /a node has the transaction in blocks \d+ and \d+/);
+    assertMatch(
+      await reasonOf(sql),
+      /in blocks \d+ and \d+, and not ended yet: nodes have told it/,
+    );
     await recordBlocks(sql, chain, [paid], "solid");
     assertEquals(await outcomes(sql), ["paid"]);
   });
@@ -265,5 +268,31 @@ test("what a large payout's end waits for is told once, and rightly, also where 
     rows.push((await sql`SELECT reason, xmin::text AS written FROM book.outgoing`)[0]);
   }
   assertMatch(await reasonOf(sql), /no node proves the ids of the block's transactions/);
+  assertEquals(rows, rows.map(() => rows[0]));
+});
+
+test("a payout that is told in two blocks, neither proven, has one reason, told once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lane = await openLane(sql);
+  const txid = await payout(sql, lane, "o1");
+  const chain = proving(
+    lane,
+    (hash) => Promise.resolve(hash === "h4" ? null : [STRANGER, "another"]),
+  );
+  const [low, high] = [4, 6].map((height) => ({
+    ...blockOf(lane, txid, false),
+    height,
+    hash: `h${height}`,
+  }));
+  if (low === undefined || high === undefined) throw new Error("Cannot go on without blocks");
+  await recordBlocks(sql, chain, [low], "solid");
+  assertMatch(await reasonOf(sql), /in block 4, and not ended yet: no node proves/);
+  const rows: unknown[] = [];
+  for (const block of [high, low, high, low]) {
+    await recordBlocks(sql, chain, [block], "solid");
+    rows.push((await sql`SELECT reason, xmin::text AS written FROM book.outgoing`)[0]);
+  }
+  assertMatch(await reasonOf(sql), /in blocks 4 and 6, and not ended yet: nodes have told it/);
   assertEquals(rows, rows.map(() => rows[0]));
 });
