@@ -151,7 +151,7 @@ export const EVENTS = {
   ],
   "deposit.misnamed": [
     "fatal",
-    "{network}: what block {height} has paid to {to} is not credited, a node tells it by the id of another: {txid}",
+    "{network}: {amount} {currency} that block {height} has paid to {to} of {merchant} are not credited, a node tells them by the id of {bookedAmount} in block {bookedHeight}: {txid}",
   ],
   "deposit.unproven": ["warning", "{network}: {txid} to {to} is not credited yet: {reason}"],
   "deposit.disputed": [

@@ -1,6 +1,6 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
-import { LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
+import { formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { LOST_ACCOUNT, LOST_REASON } from "../own_accounts.ts";
 import { recordSweepItems } from "../sweeps/items.ts";
@@ -55,8 +55,19 @@ export async function recordTransfers(
     logEvent("deposit.renamed", { network, txid, to, height, bookedAs });
   }
   if (phase === "seen") return;
-  for (const { txid, to, height } of await findMisnamed(sql, network, findings)) {
-    logEvent("deposit.misnamed", { network, txid, to, height });
+  for (const [found, booked] of await findMisnamed(sql, network, findings)) {
+    const { txid, to, height, merchantId, currency } = found;
+    logEvent("deposit.misnamed", {
+      network,
+      merchantId,
+      txid,
+      to,
+      height,
+      amount: formatAmount(found.amount),
+      currency,
+      bookedHeight: booked.height,
+      bookedAmount: formatAmount(booked.amount),
+    });
   }
 }
 

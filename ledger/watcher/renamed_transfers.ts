@@ -10,7 +10,7 @@
 import type { AnySql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
-import { bigint, integer, orNull, text } from "../table.ts";
+import { amount, bigint, integer, orNull, type RowOf, text } from "../table.ts";
 import { keyOf, type TransferFinding } from "./findings.ts";
 
 /** The reason why such a row is quarantined. */
@@ -53,28 +53,45 @@ export async function findRenamed(
   return new Map(rows.map(({ key, bookedAs }) => [key, bookedAs]));
 }
 
+const bookedShape = shape({
+  merchantId: text(),
+  txid: text(),
+  logIndex: integer(),
+  height: bigint(),
+  blockLog: integer(),
+  amount: amount(),
+});
+/** A transfer that is booked, with its place in its block. */
+export type BookedTransfer = RowOf<typeof bookedShape>;
+
 /**
  * Finds those whose id another transfer is booked by, of another place: a node has told two by one id, and the second has no row of
- * its own until its block is read from another node.
+ * its own: read from another node it gets one, unless the id is its own and the booked one was told by it.
+ *
+ * @returns each with what is booked by its id
  */
 export async function findMisnamed(
   sql: AnySql,
   network: Network,
   findings: readonly TransferFinding[],
-): Promise<readonly TransferFinding[]> {
+): Promise<ReadonlyMap<TransferFinding, BookedTransfer>> {
   const placed = findings.filter(({ blockLog }) => typeof blockLog === "number");
-  if (placed.length === 0) return [];
-  const rows = await sql<{ key: string; height: string; blockLog: number }[]>`
-    SELECT format('%s/%s/%s', f.merchant_id, f.txid, f.log_index) AS key, i.height, i.block_log AS "blockLog"
+  if (placed.length === 0) return new Map();
+  const rows = bookedShape.all(
+    await sql`
+    SELECT i.merchant_id, i.txid, i.log_index, i.height, i.block_log, i.amount
     FROM ${placeShape.rows(sql, "f", placed)}
     JOIN book.sweep_item i ON i.merchant_id = f.merchant_id AND i.network = ${network} AND i.txid = f.txid
       AND i.log_index = f.log_index
-    WHERE i.block_log IS NOT NULL AND i.write_off IS NULL`;
-  const booked = new Map(rows.map(({ key, height, blockLog }) => [key, `${height}/${blockLog}`]));
-  return placed.filter((finding) => {
-    const place = booked.get(keyOf(finding));
-    return place !== undefined && place !== `${finding.height}/${finding.blockLog}`;
-  });
+    WHERE i.block_log IS NOT NULL AND i.write_off IS NULL`,
+  );
+  const booked = new Map(rows.map((row) => [keyOf(row), row]));
+  return new Map(placed.flatMap((finding) => {
+    const other = booked.get(keyOf(finding));
+    if (other === undefined) return [];
+    const isSame = other.height === finding.height && other.blockLog === finding.blockLog;
+    return isSame ? [] : [[finding, other] as const];
+  }));
 }
 
 const readmittedShape = shape({

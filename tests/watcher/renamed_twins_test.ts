@@ -2,10 +2,11 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { retryQuarantined } from "../../ledger/quarantine.ts";
+import { acknowledgeQuarantined, retryQuarantined } from "../../ledger/quarantine.ts";
 import { recordSweepItems } from "../../ledger/sweeps/items.ts";
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
+import { findMisnamed } from "../../ledger/watcher/renamed_transfers.ts";
 import {
   addMerchant,
   amount,
@@ -28,7 +29,7 @@ async function openBooks() {
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await sql`UPDATE book.pair SET deposits_enabled = true WHERE network = 'ETH'`;
-  const found = (txid: string): TransferFinding => ({
+  const found = (txid: string, fields: Partial<TransferFinding> = {}): TransferFinding => ({
     merchantId,
     addressId: "adr_1",
     txid,
@@ -42,9 +43,10 @@ async function openBooks() {
     hash: "block 5",
     diesAfter: Number.MAX_SAFE_INTEGER,
     expiresAt: 4_102_444_800_000,
+    ...fields,
   });
-  const record = async (txid: string) => {
-    await recordTransfers(sql, "ETH", "solid", [found(txid)]);
+  const record = async (txid: string, fields: Partial<TransferFinding> = {}) => {
+    await recordTransfers(sql, "ETH", "solid", [found(txid, fields)]);
     journal.wake(merchantId);
     await until(async () =>
       (await sql`SELECT FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NULL`)
@@ -52,16 +54,17 @@ async function openBooks() {
         0
     );
   };
-  const depositId = newId("dep");
+  let depositId = newId("dep");
   return {
     sql,
     merchantId,
     found,
     record,
     depositId,
-    /** Makes a deposit by hand that names the transaction. @returns how that ended */
-    create: async () =>
-      kindOf(
+    /** Makes a deposit by hand that names a transaction, or none. @returns how that ended */
+    create: async (txid: string | null = TRUE_ID, of = "700") => {
+      if (txid !== TRUE_ID) depositId = newId("dep");
+      return kindOf(
         await journal.ask(merchantId, {
           type: "create-deposit",
           at: Date.now(),
@@ -69,15 +72,16 @@ async function openBooks() {
           transactionId: newId("txn"),
           currency: "USDT",
           network: "ETH",
-          amount: amount("700"),
+          amount: amount(of),
           source: "bank",
           description: null,
           metadata: {},
           depositAddressId: null,
-          txid: TRUE_ID,
+          txid,
           usdRate: "1",
         }, 60_000),
-      ),
+      );
+    },
     /** Confirms it. @returns how that ended */
     confirm: async () =>
       kindOf(
@@ -183,4 +187,38 @@ test("a true transfer that waits for what was never booked is found by the compa
   assertEquals((await booksFaults(sql)).length, 1);
   assertEquals([await create(), await confirm()], ["done", "done"]);
   assertEquals(await books.credited(), "700");
+});
+
+test("a transfer whose id an earlier one was booked by is told with both amounts, and a deposit by hand that names neither credits it once", async () => {
+  await using books = await openBooks();
+  const { sql, record, found, create, confirm, merchantId } = books;
+  const later = { height: 6, hash: "block 6", amount: amount("500") };
+  await record(FALSE_ID);
+  // from here on the node is honest: the id is the later one's own
+  const readAll = async () => {
+    await record(FALSE_ID, later);
+    await record(TRUE_ID);
+  };
+  await readAll();
+  assertEquals(await books.credited(), "700");
+  const told = found(FALSE_ID, later);
+  const [booked] = (await findMisnamed(sql, "ETH", [told])).values();
+  assertEquals([booked?.height, booked?.amount], [5, amount("700")]);
+  assertEquals([await create(), await confirm()], ["done", "transfer_of_another"]);
+  assertEquals(await create(FALSE_ID, "500"), "transfer_known");
+  assertEquals([await create(null, "500"), await confirm()], ["done", "done"]);
+  const key = { merchantId, network: "ETH", txid: TRUE_ID, logIndex: 0, phase: "solid" } as const;
+  const audit = {
+    id: "aud_1",
+    merchantId,
+    actor: "ana",
+    action: "inbox.acknowledge",
+    subject: "row",
+    requestId: null,
+    createdAt: 1_700_000_000_000,
+  };
+  assertEquals(await acknowledgeQuarantined(sql, key, "credited", audit), "done");
+  await readAll();
+  assertEquals(await books.credited(), "1200");
+  assertEquals(await booksFaults(sql), []);
 });
