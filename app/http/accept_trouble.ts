@@ -1,16 +1,30 @@
 /** The reasons that an accept failed, by what the door does about them. */
 export type AcceptTrouble =
-  /** The connection was reset before it was accepted: its client's trouble alone, the next one is there. */
+  /** The connection was reset or failed before it was accepted: its trouble alone, the next one is there. */
   | "reset"
   /** The process or the machine has no descriptor or no memory left: others' idle connections hold some. */
   | "exhausted"
   /** Anything else: worth a pause, and no reason to end connections of others. */
   | "unknown";
 
-const BY_CODE: ReadonlyMap<unknown, AcceptTrouble> = new Map([
+/** Errors of the network that Linux reports by an accept when they concern the new connection, see accept(2). */
+const OF_NEW_CONNECTION = [
+  "EHOSTDOWN",
+  "EHOSTUNREACH",
+  "ENETDOWN",
+  "ENETUNREACH",
+  "ENONET",
+  "ENOPROTOOPT",
+  "EOPNOTSUPP",
+  "EPERM",
+  "EPROTO",
+];
+
+const BY_CODE: ReadonlyMap<unknown, AcceptTrouble> = new Map<string, AcceptTrouble>([
   ["ENOTCONN", "reset"],
   ["ECONNRESET", "reset"],
   ["ECONNABORTED", "reset"],
+  ...OF_NEW_CONNECTION.map((code) => [code, "reset"] as const),
   ["EMFILE", "exhausted"],
   ["ENFILE", "exhausted"],
   ["ENOBUFS", "exhausted"],

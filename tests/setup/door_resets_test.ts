@@ -84,7 +84,7 @@ test("only an accept that lacks descriptors or memory ends connections of others
       ["ENFILE", "exhausted", true, 1],
       ["ENOBUFS", "exhausted", true, 1],
       ["ENOMEM", "exhausted", true, 1],
-      ["EPROTO", "unknown", false, 1],
+      ["EINVAL", "unknown", false, 1],
       [null, "unknown", false, 1],
     ];
   for (const [code, trouble, isEnded, failures] of rows) {
@@ -102,6 +102,15 @@ test("only an accept that lacks descriptors or memory ends connections of others
     assertEquals(door.sinceAcceptFailure === null, failures === 0);
     for (const connection of [...idle, last]) connection.close();
     await door.shutdown();
+  }
+});
+
+Deno.test("an error of the network that an accept reports is of the new connection alone", () => {
+  const codes =
+    "EPROTO EHOSTUNREACH ENETUNREACH ENETDOWN EPERM ENOPROTOOPT EHOSTDOWN EOPNOTSUPP ENONET";
+  for (const code of codes.split(" ")) {
+    const error = Object.assign(new Error("not accepted"), { code });
+    assertEquals([code, acceptTroubleOf(error)], [code, "reset"]);
   }
 });
 
