@@ -18,22 +18,18 @@ export interface ReadSlotOptions {
 /** Starts a request that waited, with its slot. */
 type Start = (release: Release) => void;
 
-/** Merchants whose last turn is remembered; of more the one without a turn for longest is forgotten. */
-const MOST_REMEMBERED = 1_000;
-
 /**
  * Bounds how many lists are read at a time, so that a waiting request hears soon that it has to
  * come back, and shares the slots among merchants: one whose lists take long waits behind itself.
- * Merchants have turns: next is the one that has had none for longest, of its lists the oldest.
+ * Merchants that wait stand in a row, and each leaves it for its end with a turn: next is the first with
+ * a slot left, of its lists the oldest. So a merchant that waits has at most one turn of each other before it,
+ * and one that was never seen before, as any made-up token of a page is, goes before none that waits already.
  */
 export class ReadSlots {
   readonly #options: ReadSlotOptions;
   readonly #held = new Map<string, number>();
-  /** By merchant, oldest first; none of them is empty. */
+  /** The row of merchants: by each its requests, oldest first, and none of them is empty. */
   readonly #waiting = new Map<string, Set<Start>>();
-  /** Number of the last turn of merchants, oldest first. */
-  readonly #turns = new Map<string, number>();
-  #turn = 0;
   #used = 0;
   #refused = 0;
 
@@ -95,7 +91,7 @@ export class ReadSlots {
 
   #give(merchantId: string): Release {
     this.#used++;
-    this.#noteTurn(merchantId);
+    this.#goToTheEnd(merchantId);
     this.#held.set(merchantId, (this.#held.get(merchantId) ?? 0) + 1);
     let isHeld = true;
     return () => {
@@ -105,29 +101,24 @@ export class ReadSlots {
       const left = (this.#held.get(merchantId) ?? 1) - 1;
       if (left === 0) this.#held.delete(merchantId);
       else this.#held.set(merchantId, left);
+      // also with the end of a turn: who came while it lasted is next
+      this.#goToTheEnd(merchantId);
       this.#next();
     };
   }
 
-  #noteTurn(merchantId: string): void {
-    this.#turns.delete(merchantId);
-    this.#turns.set(merchantId, ++this.#turn);
-    const [oldest] = this.#turns.keys();
-    if (this.#turns.size > MOST_REMEMBERED && oldest !== undefined) this.#turns.delete(oldest);
+  /** Lets all others that wait go first. */
+  #goToTheEnd(merchantId: string): void {
+    const waiting = this.#waiting.get(merchantId);
+    if (waiting === undefined) return;
+    this.#waiting.delete(merchantId);
+    this.#waiting.set(merchantId, waiting);
   }
 
-  /**
-   * Starts the oldest request of the merchant that has had no turn for longest, of those with a slot left;
-   * among those without any, of the one that waits longest.
-   */
   #next(): void {
-    let [next, lastTurn]: [string | null, number] = [null, Infinity];
-    for (const merchantId of this.#waiting.keys()) {
-      const turn = this.#turns.get(merchantId) ?? 0;
-      if (turn < lastTurn && this.#isFree(merchantId)) [next, lastTurn] = [merchantId, turn];
-    }
-    const [start] = next === null ? [] : this.#waiting.get(next) ?? [];
-    if (next === null || start === undefined) return;
+    const next = this.#waiting.keys().find((merchantId) => this.#isFree(merchantId));
+    const [start] = next === undefined ? [] : this.#waiting.get(next) ?? [];
+    if (next === undefined || start === undefined) return;
     this.#leave(next, start);
     start(this.#give(next));
   }

@@ -89,7 +89,7 @@ Deno.test("metrics wait for no database that does not answer, and ask it once", 
   assertEquals((await shown()).at(-1), "engine_database_figures_age_seconds 0");
 });
 
-Deno.test("one merchant's lists leave turns to the others, and who had none for longest is next", async () => {
+Deno.test("one merchant's lists leave turns to the others, and who waits longest since a turn or without one is next", async () => {
   const slots = new ReadSlots({ slots: 3, perMerchant: 2, waitMs: 60_000 });
   const [first, second] = [await slots.take("a"), await slots.take("a")];
   const order: string[] = [];

@@ -7,7 +7,7 @@ import { kindOf } from "../../app/health/reason_table.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { testNeeding } from "../support/permissions.ts";
 
-Deno.test("owners have turns, however many each asks for: who had none for longest is next", async () => {
+Deno.test("owners have turns, however many each asks for: next is who waits longest since a turn or without one", async () => {
   const places = new SharedPlaces({ slots: 1, perMerchant: 1, waitMs: 60_000 });
   const first = await places.take("a");
   const order: string[] = [];
@@ -27,7 +27,37 @@ Deno.test("owners have turns, however many each asks for: who had none for longe
   first?.();
   await Promise.all([...later, during]);
   await Promise.all(late);
-  assertEquals(order.join(""), "bcdeababaa");
+  assertEquals(order.join(""), "bcdabeabaa");
+});
+
+Deno.test("owners who were never seen, or long ago, go before none that waits already", async () => {
+  const places = new SharedPlaces({ slots: 1, perMerchant: 1, waitMs: 60_000 });
+  for (const owner of ["page", "old1", "old2"]) (await places.take(owner))?.();
+  // what had many turns since then is forgotten by no count of them
+  for (let i = 0; i < 1_100; i++) (await places.take("page"))?.();
+  let release = await places.take("other");
+  const order: string[] = [];
+  const later: Promise<void>[] = [];
+  const ask = (owner: string) =>
+    later.push(
+      places.take(owner).then((given) => {
+        order.push(owner);
+        release = given;
+      }),
+    );
+  for (const owner of ["new1", "new2", "page"]) ask(owner);
+  for (let i = 3; order.length < 3; i++) {
+    // each that had its turn is followed by two that ask for the first time, or for the first time again
+    ask(`new${i}`);
+    ask(`old${i - 2}`);
+    release?.();
+    await later.shift();
+  }
+  assertEquals(order, ["new1", "new2", "page"]);
+  while (later.length > 0) {
+    release?.();
+    await later.shift();
+  }
 });
 
 Deno.test("of an owner few wait, one more is turned away at once, and others wait as before", async () => {
