@@ -115,6 +115,7 @@ export const redeliverWebhook = route({
     const isThere = await inOutboxPlace(
       context,
       merchantId,
+      "redelivery",
       () => redeliverEvent(sql, merchantId, eventId),
     );
     if (isThere === null) return OUTBOX_TAKEN;
@@ -208,7 +209,7 @@ async function redeliver(
     return validationFailed("webhookEnabled", "The webhook is switched off", "switched_off");
   }
   const { status, event, startDate: from, endDate: until, after } = body;
-  const found = await inOutboxPlace(context, merchantId, () =>
+  const found = await inOutboxPlace(context, merchantId, "redelivery", () =>
     redeliverEvents(
       context.sql,
       merchantId,

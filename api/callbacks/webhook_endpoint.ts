@@ -102,7 +102,7 @@ export const resumeWebhook = route({
     const { state, since } = statusView(before);
     const image = { state, since };
     const audit = hubAudit(request, "webhook.resume", merchantId, context, image, null);
-    const resumed = await inOutboxPlace(context, merchantId, async () => {
+    const resumed = await inOutboxPlace(context, merchantId, "resume", async () => {
       await resumeEndpoint(sql, merchantId, audit);
       return true;
     });

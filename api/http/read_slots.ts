@@ -44,10 +44,14 @@ export class ReadSlots {
     return { used: this.#used, waiting, refused: this.#refused };
   }
 
-  /** True where as many requests of a merchant wait as may. */
-  hasLongQueue(merchantId: string): boolean {
+  /**
+   * True where as many requests of a merchant wait as may.
+   *
+   * @param kept how many of these it leaves to more urgent requests
+   */
+  hasLongQueue(merchantId: string, kept = 0): boolean {
     const waiting = this.#waiting.get(merchantId)?.size ?? 0;
-    return waiting >= (this.#options.waitingPerMerchant ?? Infinity);
+    return waiting >= (this.#options.waitingPerMerchant ?? Infinity) - kept;
   }
 
   /** True where another merchant than this one holds a slot or waits for one. */
@@ -55,10 +59,14 @@ export class ReadSlots {
     return [this.#held, this.#waiting].some((some) => some.size > (some.has(merchantId) ? 1 : 0));
   }
 
-  /** Waits for a slot; null where none was free in time, or too many of the merchant wait already. */
-  take(merchantId: string): Promise<Release | null> {
+  /**
+   * Waits for a slot; null where none was free in time, or too many of the merchant wait already.
+   *
+   * @param kept of those that may wait, how many are left to more urgent requests
+   */
+  take(merchantId: string, kept = 0): Promise<Release | null> {
     if (this.#isFree(merchantId)) return Promise.resolve(this.#give(merchantId));
-    if (this.hasLongQueue(merchantId)) {
+    if (this.hasLongQueue(merchantId, kept)) {
       this.#refused++;
       return Promise.resolve(null);
     }

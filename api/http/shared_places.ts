@@ -33,10 +33,14 @@ export class SharedPlaces {
     this.#clock = clock;
   }
 
-  /** Waits for a place; null where none was free in time, or too many of its owner wait already. */
-  async take(owner: string): Promise<Release | null> {
-    const isBehindItsOwn = this.#slots.hasLongQueue(owner);
-    const release = await this.#slots.take(owner);
+  /**
+   * Waits for a place; null where none was free in time, or too many of its owner wait already.
+   *
+   * @param kept of those that may wait, how many are left to the owner's more urgent requests
+   */
+  async take(owner: string, kept = 0): Promise<Release | null> {
+    const isBehindItsOwn = this.#slots.hasLongQueue(owner, kept);
+    const release = await this.#slots.take(owner, kept);
     // one that waited behind its own owner's says nothing about the others
     const isCrowded = !isBehindItsOwn && this.#slots.figures.used >= this.#places &&
       this.#slots.isSharedWithOthers(owner);

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertLess, assertRejects } from "@std/assert";
 import { ReadSlots } from "../../api/http/read_slots.ts";
+import { SharedPlaces } from "../../api/http/shared_places.ts";
 import { openRedeliveryPlaces } from "../../app/health/pools.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
@@ -174,4 +175,34 @@ test("one merchant's redeliveries keep no connection from another that makes and
   });
   assertEquals(again.body, { redelivered: 0, isComplete: true, lastEventId: null });
   await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
+});
+
+test("a merchant's own redeliveries that wait leave a place to its resume", async () => {
+  const options = { slots: 1, perMerchant: 1, waitMs: 60_000, waitingPerMerchant: 4 };
+  const places = new SharedPlaces(options);
+  let asked = 0;
+  const redeliveryPlaces = {
+    take: (owner: string, kept?: number) => {
+      asked++;
+      return places.take(owner, kept);
+    },
+  };
+  await using api = await testApi({ redeliveryPlaces });
+  const { id, key } = await api.addMerchant();
+  await api.sql`
+    UPDATE book.merchant SET webhook_url = ${URL_OF_SHOP}, webhook_enabled = true
+    WHERE merchant_id = ${id}`;
+  const release = await places.take(id);
+  const body = { startDate: "2026-01-01", endDate: "2027-01-01" };
+  const redeliveries = Array.from(
+    { length: 5 },
+    () => api.call("POST", "/api/webhook-deliveries/redeliver", { key, body }),
+  );
+  await until(() => Promise.resolve(asked === 5));
+  const resume = api.call("POST", `/api/merchants/${id}/webhook/resume`, { key });
+  await until(() => Promise.resolve(asked === 6));
+  release?.();
+  assertEquals((await resume).status, 200);
+  const statuses = (await Promise.all(redeliveries)).map(({ status }) => status);
+  assertEquals(statuses.toSorted(), [200, 200, 200, 503, 503]);
 });
