@@ -46,7 +46,8 @@ const metadata = z.record(z.string(), z.unknown())
       "away from zero or zero, and read back as they were written, with some 15 digits; larger " +
       "ones are written as text. `txHash` is the id of the transaction that paid, as the network " +
       "spells it: in either case, with `0x` or without, and nothing else; absent or null, none is named, " +
-      "and a name that looks like it (`tx_hash`, `transactionHash`, `txId`) is refused",
+      "and another spelling of it (`tx_hash`, `txhash`) and an id anywhere else in the metadata, " +
+      "alone or in a link, are refused",
     examples: [{ invoice: "2026-114" }],
   });
 

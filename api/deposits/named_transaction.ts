@@ -1,6 +1,6 @@
 /**
  * The transaction that paid a deposit by hand. One that is named elsewhere than under `txHash` of the metadata claims
- * nothing, and the scan would credit its transfer beside the deposit: a name that looks like it is refused.
+ * nothing, and the scan would credit its transfer beside the deposit: without `txHash` an id anywhere else is refused.
  *
  * @module
  */
@@ -8,13 +8,11 @@
 import type { Network } from "../../ledger/money/pair.ts";
 import type { Detail } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import { isNearMiss, lettersOf } from "../http/near_miss.ts";
+import { lettersOf } from "../http/near_miss.ts";
 
 const LETTERS = lettersOf("txHash");
-/** Names, by their letters, of a transaction's id and of a merchant's own ids alike: their value tells. */
-const OWN_NAMES: ReadonlySet<string> = new Set(["hash", "tx", "txn", "transaction"]);
-/** Parts of such names, as of `refundTxHash` and `myTransactionId`. */
-const PARTS = ["txhash", "txid", "txnid", "transactionhash", "transactionid"];
+/** Whole words that may be an id, with its prefix or without: alone, in a link of an explorer, among other words. */
+const WORDS = /(?<![0-9a-z])(?:0x)?[0-9a-f]{64}(?![0-9a-z])/gi;
 /** Characters of a name that are repeated in an answer. */
 const LONGEST_SHOWN = 100;
 
@@ -25,8 +23,8 @@ const MEANT =
  * The transaction that a deposit stands for, so that the scan does not credit it a second time: another node's scan
  * as well, where this node does not serve the network.
  *
- * @returns null where metadata names none; the fault of a `txHash` that is no id, and of a name that was probably meant to be
- *   it: read by a person either names a transaction all the same
+ * @returns null where metadata names none; the fault of a `txHash` that is no id, and without one of another spelling of it
+ *   and of an id under any name: read by a person each names a transaction all the same
  */
 export function namedTransaction(
   metadata: Readonly<Record<string, unknown>>,
@@ -35,7 +33,12 @@ export function namedTransaction(
 ): string | Detail | null {
   const { txHash = null } = metadata;
   if (txHash === null) {
-    return misnamed(metadata, ["metadata"], (text) => transactionIdOn(on, text.trim()) !== null);
+    const isId = (word: string) => {
+      const id = transactionIdOn(on, word);
+      // where ids have a prefix, a word without it is more likely a digest of something else
+      return id !== null && word.toLowerCase().endsWith(id);
+    };
+    return misnamed(metadata, ["metadata"], (text) => (text.match(WORDS) ?? []).some(isId));
   }
   const txid = typeof txHash === "string" ? transactionIdOn(on, txHash) : null;
   if (txid !== null) return txid;
@@ -43,32 +46,22 @@ export function namedTransaction(
   return { path: ["metadata", "txHash"], message, code: "invalid_string" };
 }
 
-/** The fault of the first name that was probably meant to be `txHash`, at any depth; null where there is none. */
+/** The first fault of what probably was to be `txHash`, an id at any depth among it; null where there is none. */
 function misnamed(
   value: object,
   path: readonly string[],
-  isId: (text: string) => boolean,
+  holdsId: (text: string) => boolean,
 ): Detail | null {
   for (const [name, inner] of Object.entries(value)) {
-    if (inner === null) continue;
     const here = [...path, name.slice(0, LONGEST_SHOWN)];
-    const letters = lettersOf(name);
-    const isLikely = !OWN_NAMES.has(letters) && isNearMiss(letters, LETTERS);
-    const isPossible = isLikely || OWN_NAMES.has(letters) ||
-      PARTS.some((one) => letters.includes(one));
-    // a deeper name may be of anything else: only an id of the network in it tells
-    if (isLikely && path.length === 1 || isPossible && holdsId(inner, isId)) {
+    // a deeper txHash may be of anything else, as of a refund: only an id in it tells
+    const isOtherSpelling = path.length === 1 && inner !== null && lettersOf(name) === LETTERS;
+    if (isOtherSpelling || holdsId(name) || typeof inner === "string" && holdsId(inner)) {
       return { path: here, message: MEANT, code: "unrecognized_keys" };
     }
-    const found = typeof inner === "object" ? misnamed(inner, here, isId) : null;
+    const isDeeper = typeof inner === "object" && inner !== null;
+    const found = isDeeper ? misnamed(inner, here, holdsId) : null;
     if (found !== null) return found;
   }
   return null;
-}
-
-/** True for an id, and for what holds one. */
-function holdsId(value: unknown, isId: (text: string) => boolean): boolean {
-  if (typeof value === "string") return isId(value);
-  return typeof value === "object" && value !== null &&
-    Object.values(value).some((inner) => holdsId(inner, isId));
 }

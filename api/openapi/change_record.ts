@@ -25,7 +25,8 @@ export const CHANGE_RECORD: readonly Change[] = [
       "for your own tracing needs `referenceId` beside it), and any such field, `referenceId` too, of " +
       "`POST /api/settlements` without the header `Idempotency-Key`; balances of " +
       "the list have `minWithdrawal`; `deposit.failed` has `referenceId`; `metadata.txHash` of `POST " +
-      "/api/deposits` that is no transaction id of the network, and not null, is a 400",
+      "/api/deposits` that is no transaction id of the network, and not null, is a 400, and so is such an id " +
+      "anywhere else in the metadata without it",
   },
   {
     date: "2026-11-24",
