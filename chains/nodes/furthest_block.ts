@@ -1,8 +1,12 @@
 import type { BlockRef, FurthestBlock } from "../chain.ts";
 import { blockTime } from "./block_clock.ts";
+import type { ChainNode } from "./node.ts";
+import type { NodePool } from "./node_pool.ts";
 
 /** Time for which the other nodes' newest blocks are waited for once one node has answered, milliseconds. */
-export const OTHERS_MS = 2_000;
+const OTHERS_MS = 2_000;
+/** Time from the question on after which they are waited for no more, milliseconds: callers give up after five seconds. */
+const LATEST_MS = 4_000;
 /** A newest block may be so much behind the clock, at least; milliseconds. */
 const NEAR_MS = 30_000;
 /** The same in blocks. */
@@ -14,6 +18,21 @@ export interface NewestBounds {
   readonly blockMs: number;
   /** See {@linkcode Capabilities.mostAheadMs}; where nothing bounds a block's time it is not compared with the clock either. */
   readonly mostAheadMs: number;
+}
+
+/**
+ * Asks all nodes at once; one that is silent costs two seconds, and no answer that another one has given in time.
+ *
+ * @returns at least one answer
+ * @throws {ChainUnavailable} when none answers
+ */
+export function askAll<T>(
+  pool: NodePool,
+  attempt: (node: ChainNode, signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<readonly T[]> {
+  const most = pool.nodes.length;
+  return pool.readSeveral(attempt, { signal, most, othersMs: OTHERS_MS, latestMs: LATEST_MS });
 }
 
 /**

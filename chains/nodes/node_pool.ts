@@ -165,18 +165,21 @@ export class NodePool implements NetworkNodes {
    * Asks several nodes at once, as they are preferred. One whose calls per second are used up is left out while two others
    * are free. What has not come when this returns is given up, so that it waits for no turn of its node.
    *
-   * @param terms `most`: so many nodes; `othersMs`: once one has answered, the others are waited for so long
+   * @param terms `most`: so many nodes; `othersMs`: once one has answered, the others are waited for so long; `latestMs`: no longer
+   *   than so long after the call, so that an answer at hand is of use to a caller that has little time; default without a bound
    * @returns at least one answer
    * @throws {ChainUnavailable} when none answers
    */
   async readSeveral<T>(
     attempt: (node: ChainNode, signal: AbortSignal) => Promise<T>,
-    { signal, most, othersMs }: {
+    { signal, most, othersMs, latestMs = Infinity }: {
       readonly signal?: AbortSignal | undefined;
       readonly most: number;
       readonly othersMs: number;
+      readonly latestMs?: number;
     },
   ): Promise<readonly T[]> {
+    const latest = performance.now() + latestMs;
     using total = new Deadline(this.#totalTimeoutMs);
     const over = new AbortController();
     const bound = AbortSignal.any([total.with(signal), over.signal]);
@@ -198,9 +201,10 @@ export class NodePool implements NetworkNodes {
     };
     const all = Promise.all(this.#askable().slice(0, most).map(ask));
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const enough = first.promise.then(() =>
-      new Promise<void>((resolve) => timer = setTimeout(resolve, othersMs))
-    );
+    const enough = first.promise.then(() => {
+      const ms = Math.max(0, Math.min(othersMs, latest - performance.now()));
+      return new Promise<void>((resolve) => timer = setTimeout(resolve, ms));
+    });
     try {
       await Promise.race([all, enough]);
     } finally {

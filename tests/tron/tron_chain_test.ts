@@ -289,6 +289,24 @@ test("the furthest block is the newest of all nodes that answer, and says by how
   assertEquals((await chainOver([slow]).furthest()).behindMs, 0);
 });
 
+test("the newest block of a node that takes three seconds is the furthest within five, although another node says nothing", async () => {
+  const ended = new AbortController();
+  await using silent = startScriptedNode({ "/wallet/getblock": () => never(ended.signal) });
+  await using slow = startScriptedNode({
+    "/wallet/getblock": async () => {
+      await new Promise((resolve) => setTimeout(resolve, 3_300));
+      return at(300, Date.now());
+    },
+  });
+  try {
+    const caller = AbortSignal.timeout(5_000);
+    const { height } = await chainOver([silent, slow]).furthest(caller);
+    assertEquals([height, caller.aborted], [300, false]);
+  } finally {
+    ended.abort();
+  }
+});
+
 // ---------------------------------------------------------------- failures of nodes
 
 const failures: Record<string, readonly [Script, ChainUnavailable["category"]]> = {

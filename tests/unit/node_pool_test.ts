@@ -1,4 +1,6 @@
 import { assertEquals } from "@std/assert";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import { Deadline } from "../../chains/nodes/deadline.ts";
 import { ChainNode } from "../../chains/nodes/node.ts";
 import { NodePool } from "../../chains/nodes/node_pool.ts";
 
@@ -36,6 +38,18 @@ Deno.test("what a read of several nodes needs no more does not wait for turns of
   assertEquals(await pool.readSeveral(turns(3), AT_ONCE), ["fast.local"]);
   const ms = await msUntilTurn(slow);
   assertEquals(ms < 1_500, true, `${ms} ms`);
+});
+
+Deno.test("an answer at hand is returned by the time that its caller has, although another node says nothing", async () => {
+  const pool = poolOf(nodeOf("fast", 0), nodeOf("silent", 0));
+  const read = (node: ChainNode, signal: AbortSignal) =>
+    node.label === "fast.local" ? Promise.resolve(node.label) : new Promise<string>((_, reject) => {
+      signal.addEventListener("abort", () => reject(new ChainUnavailable("timeout", "Cannot ask")));
+    });
+  // without it, what has come is returned when the whole read has no time left
+  using caller = new Deadline(4_000);
+  const terms = { signal: caller.signal, most: 2, othersMs: 30_000, latestMs: 100 };
+  assertEquals([await pool.readSeveral(read, terms), caller.isOver], [["fast.local"], false]);
 });
 
 Deno.test("a node whose calls are used up is not among several that are read while two others are free", async () => {

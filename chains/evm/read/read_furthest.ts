@@ -1,5 +1,6 @@
 import type { FurthestBlock } from "../../chain.ts";
-import { furthestOf, type NewestBounds, OTHERS_MS } from "../../nodes/furthest_block.ts";
+import { askAll, furthestOf, type NewestBounds } from "../../nodes/furthest_block.ts";
+import type { ChainNode } from "../../nodes/node.ts";
 import { wholeSchema } from "./answers.ts";
 import { answerAt } from "./newest_heads.ts";
 import { type EvmSource, rpc } from "./source.ts";
@@ -16,12 +17,12 @@ export async function readFurthest(
   bounds: NewestBounds,
   signal?: AbortSignal,
 ): Promise<FurthestBlock> {
-  const { pool } = source;
   const call = { method: "eth_getTransactionCount", params: [address, "latest"] };
-  const answers = await pool.readSeveral(
-    (node, bound) =>
-      answerAt(source, node, (node, bound) => rpc.ask(node, call, wholeSchema, bound), bound),
-    { signal, most: pool.nodes.length, othersMs: OTHERS_MS },
+  const nonceOf = (node: ChainNode, bound: AbortSignal) => rpc.ask(node, call, wholeSchema, bound);
+  const answers = await askAll(
+    source.pool,
+    (node, bound) => answerAt(source, node, nonceOf, bound),
+    signal,
   );
   const nonce = Math.max(...answers.map(({ answer }) => answer));
   return { ...furthestOf(answers.map(({ head }) => head), bounds), nonce };

@@ -8,7 +8,7 @@ import { blockTime } from "../../nodes/block_clock.ts";
 import type { BlockAnswer, BlockRef, Checkpoint, Finality, FurthestBlock } from "../../chain.ts";
 import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
-import { furthestOf, type NewestBounds, OTHERS_MS } from "../../nodes/furthest_block.ts";
+import { askAll, furthestOf, type NewestBounds } from "../../nodes/furthest_block.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readAhead } from "../../nodes/read_ahead.ts";
@@ -47,9 +47,10 @@ export async function readFurthest(
   bounds: NewestBounds,
   signal?: AbortSignal,
 ): Promise<FurthestBlock> {
-  const blocks = await pool.readSeveral(
+  const blocks = await askAll(
+    pool,
     (node, bound) => newestOf(node, "head", place, bound),
-    { signal, most: pool.nodes.length, othersMs: OTHERS_MS },
+    signal,
   );
   return { ...furthestOf(blocks, bounds), nonce: null };
 }
