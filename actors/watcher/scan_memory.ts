@@ -1,6 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { BlockRef, Chain } from "../../chains/chain.ts";
+import { blockTime } from "../../chains/nodes/block_clock.ts";
 import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { CallRests, LONG_REST_MS } from "./call_rests.ts";
@@ -182,7 +183,10 @@ export class ScanMemory {
   /** Blocks that the head view has read, for the scan. */
   readonly kept: KeptBlocks;
   chainSolid = 0;
-  /** The part of {@linkcode WatcherStatus.signsFrom} that solid blocks tell, and that block's time. */
+  /**
+   * The part of {@linkcode WatcherStatus.signsFrom} that solid blocks tell, and the time at which every solid block of then was
+   * made, at the latest.
+   */
   #signsFrom: SolidPlace | null = null;
   readonly comparison: HeadComparison;
   /** Last time that a node said that the chain was so long. */
@@ -244,8 +248,8 @@ export class ScanMemory {
   }
 
   /**
-   * True where the scan has read what nodes said at first that the chain had, or a block that was made later, so that the blocks
-   * above are compared.
+   * True where the scan has read what nodes said at first that the chain had, or a block that was made after they said it, so that
+   * the blocks above are compared.
    */
   get isScanReached(): boolean {
     const from = this.#signsFrom;
@@ -315,7 +319,8 @@ export class ScanMemory {
     this.#chainSolidAt = now;
     // a node that has named a block which no chain has is not waited for for ever either
     if (this.chainSolid < (this.#signsFrom?.height ?? Infinity)) {
-      this.#signsFrom = { height: this.chainSolid, time };
+      // a node can give a block that no chain has any time: one that is long ago would be reached at once
+      this.#signsFrom = { height: this.chainSolid, time: Math.max(time, blockTime()) };
     }
   }
 }

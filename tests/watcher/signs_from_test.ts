@@ -61,13 +61,26 @@ Deno.test("a block that a node has named once and no chain has holds signing for
 
 Deno.test("a block that a node names again and again and no chain has holds signing until a solid block is read that was made after it", () => {
   const { clock, memory, state } = openMemory();
-  memory.recordChainSolid({ height: 1_000, time: 10_000 });
+  const time = Date.now() + 60_000;
+  memory.recordChainSolid({ height: 1_000, time });
   for (let height = 100; height < 110; height++) {
     clock.now += 60_000;
-    memory.recordChainSolid({ height: 1_000, time: 10_000 });
-    memory.recordRead(height, 10_000);
+    memory.recordChainSolid({ height: 1_000, time });
+    memory.recordRead(height, time);
     assertEquals(state(), [1_000, true]);
   }
-  memory.recordRead(110, 10_001);
+  memory.recordRead(110, time + 1);
   assertEquals(state(), [110, false]);
+});
+
+Deno.test("a block that no chain has and whose time is long ago holds signing until a solid block is read that was made after it was named", () => {
+  const { memory, state } = openMemory();
+  const before = Date.now();
+  memory.recordChainSolid({ height: 10_000_000, time: 1_000 });
+  memory.recordRead(100, 2_000_000);
+  assertEquals(state(), [10_000_000, true]);
+  memory.recordRead(101, before);
+  assertEquals(state(), [10_000_000, true]);
+  memory.recordRead(102, Date.now() + 1);
+  assertEquals(state(), [102, false]);
 });
