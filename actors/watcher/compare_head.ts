@@ -6,8 +6,8 @@
  * until the scan has read it, which stops signing. A start that lost nothing waits for one look at some twenty blocks.
  *
  * All nodes are asked at once and the furthest one counts, as one that is behind lacks what was paid last. Where the furthest is
- * behind the clock for a minute of tries, signing waits for the blocks that it lacks. Nodes that hide blocks, or show none for a
- * minute, let signing go on with what solid blocks tell.
+ * behind the clock in a minute of tries, signing waits for the blocks that it lacks, also where nodes fall silent then. Nodes that
+ * hide blocks, or show none for a minute, let signing go on with what solid blocks tell.
  * Not seen are transactions that are in no block yet, and nonces of deposit addresses, whose transfers stay with the service:
  * after a restore operators keep the signer paused until those are in blocks or have expired (docs/operations.md).
  *
@@ -17,7 +17,6 @@
 import { logEvent } from "../../log/log_event.ts";
 import {
   type BlockRef,
-  type Chain,
   ChainUnavailable,
   type Checkpoint,
   type FurthestBlock,
@@ -32,7 +31,10 @@ import type { HeadComparison } from "./head_comparison.ts";
 import { spendsOf } from "./record_blocks.ts";
 import { blocksIn, type Watched } from "./scan_memory.ts";
 
-/** Time that one try has, milliseconds; what it has read is kept for the next one. */
+/**
+ * Time that one try has for each of its questions, milliseconds: which block is the newest, where a silent node beside one that
+ * answers costs four seconds at most, and what is in the blocks. What it has read of these is kept for the next one.
+ */
 const TRY_MS = 5_000;
 /** No more blocks are waited for than of this time, milliseconds: where the clock is wrong it says nothing of newest blocks. */
 const MOST_BEHIND_MS = 10 * 60_000;
@@ -45,7 +47,8 @@ const MARGIN_MS = 30_000;
  * @param signal ends the try
  */
 export async function compareHead(watched: Watched, signal: AbortSignal): Promise<void> {
-  const { sql, chain: { network }, memory } = watched;
+  const { sql, chain, memory } = watched;
+  const { network } = chain;
   const { comparison, signedBatches } = memory;
   memory.recordSigned(await readSignedBatches(sql, network), signedBatches);
   // where the database is set back meanwhile, what was compared says nothing of its books
@@ -54,7 +57,10 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
   const solid = await readCursor(sql, network, "solid");
   if (solid === null || !memory.isScanReached) return;
   try {
-    await within(signal, (short) => compare(watched, solid, short));
+    const newest = await within(signal, (short) => chain.furthest(short));
+    if (comparison.begun !== begun) return;
+    if (newest.behindMs > 0) comparison.recordBehind(newest);
+    await within(signal, (short) => compare(watched, solid, newest, short));
     if (comparison.begun !== begun) return;
     end(watched, null);
   } catch (error) {
@@ -69,60 +75,56 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
   }
 }
 
-/** The newest block of all nodes is behind the clock, so that what is newer is not compared. */
-class HeadBehind extends ChainUnavailable {
-  constructor(readonly newest: FurthestBlock) {
-    const seconds = Math.round(newest.behindMs / 1_000);
-    super(
-      "malformed",
-      `Cannot compare newest blocks with the books as the newest one that nodes show, ${newest.height}, is ${seconds} s old`,
-    );
-  }
-}
-
 /**
- * Ends the comparison. Where the books lack something, or the last try ended before blocks of now, signing waits for blocks that
- * the scan has yet to read.
+ * Ends the comparison. Where the books lack something, or the last try failed and any of them found all nodes to be behind the
+ * clock, signing waits for blocks that the scan has yet to read.
  */
 function end({ chain, memory: { comparison } }: Watched, last: ChainUnavailable | null): void {
   const { network } = chain;
-  const { unknown } = comparison;
+  const { unknown, behind } = comparison;
   if (unknown !== null) {
-    wait(chain, comparison, unknown, MARGIN_MS);
-    const { height: head } = unknown;
+    const { height: head, time } = unknown;
+    comparison.waitFor({ height: head + blocksIn(MARGIN_MS, chain), time: time + MARGIN_MS });
     logEvent("chain.head_unknown", { network, head, height: comparison.awaited });
-  } else if (last instanceof HeadBehind) {
-    const { newest } = last;
-    wait(chain, comparison, newest, Math.min(newest.behindMs, MOST_BEHIND_MS) + MARGIN_MS);
-    logEvent("chain.head_behind", { network, head: newest.height, height: comparison.awaited });
+  } else if (last !== null && behind !== null) {
+    const { height: head, behindMs } = behind;
+    const blocks = blocksIn(Math.min(behindMs, MOST_BEHIND_MS) + MARGIN_MS, chain);
+    comparison.waitFor({ height: head + blocks, time: askedAt(behind) + MARGIN_MS });
+    logEvent("chain.head_behind", { network, head, height: comparison.awaited });
   } else {
     if (last !== null) logEvent("chain.head_not_compared", { network, error: last });
     comparison.agree();
   }
 }
 
-/** Has signing wait for the blocks of a time above one. */
-function wait(
-  chain: Chain,
-  comparison: HeadComparison,
-  { height, time }: Pick<BlockRef, "height" | "time">,
-  aboveMs: number,
-): void {
-  comparison.waitFor({ height: height + blocksIn(aboveMs, chain), time: time + aboveMs });
+/**
+ * Time at which a newest block was told, Unix milliseconds, or a moment before. Signing waits by it for blocks that are newer, and
+ * not by the block's own time: a node can give a block that no chain has any time, and one that is long ago would be reached at once.
+ */
+function askedAt({ time, behindMs }: FurthestBlock): number {
+  return time + behindMs;
 }
 
 /** Takes in what newest blocks show that the books do not know. @throws {ChainUnavailable} where not all of them are shown */
-async function compare(watched: Watched, solid: Cursor, signal: AbortSignal): Promise<void> {
-  const { chain, memory: { comparison } } = watched;
+async function compare(
+  watched: Watched,
+  solid: Cursor,
+  newest: FurthestBlock,
+  signal: AbortSignal,
+): Promise<void> {
+  const { comparison } = watched.memory;
   const { begun } = comparison;
-  const newest = await chain.furthest(signal);
-  const { nonce } = newest;
+  const { nonce, behindMs } = newest;
   if (nonce === null) await compareTransfers(watched, solid, newest, signal);
   else if (await isUnpromised(watched, nonce)) {
     requireSame(comparison, begun, signal);
-    comparison.recordUnknown(newest.height < solid.height ? solid : newest);
+    const time = Math.max(solid.time, askedAt(newest));
+    comparison.recordUnknown({ height: Math.max(solid.height, newest.height), time });
   }
-  if (comparison.unknown === null && newest.behindMs > 0) throw new HeadBehind(newest);
+  if (comparison.unknown === null && behindMs > 0) {
+    const seconds = Math.round(behindMs / 1_000);
+    throw notShown(`the newest one that nodes show, ${newest.height}, is ${seconds} s old`);
+  }
 }
 
 /** True where the hot wallet has used a nonce that the books have never promised. */

@@ -1,4 +1,4 @@
-import type { Checkpoint } from "../../chains/chain.ts";
+import type { Checkpoint, FurthestBlock } from "../../chains/chain.ts";
 
 /** Time for which nodes that do not show what is compared hold signing, milliseconds. */
 const SILENT_MS = 60_000;
@@ -32,6 +32,7 @@ export class HeadComparison {
   /** Number of times that it was begun anew. */
   begun = 0;
   #unknown: AwaitedPlace | null = null;
+  #behind: FurthestBlock | null = null;
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(monotonic: () => number) {
@@ -57,12 +58,21 @@ export class HeadComparison {
     return this.#unknown;
   }
 
+  /**
+   * The highest block of a try by which all nodes were behind the clock; null: there was none. It is kept where nodes say nothing
+   * then: what is newer than it was compared by no try.
+   */
+  get behind(): FurthestBlock | null {
+    return this.#behind;
+  }
+
   /** Has the comparison made once more: the database was set back meanwhile. */
   begin(): void {
     this.begun++;
     this.#isOver = false;
     this.#failingSince = null;
     this.#failed = 0;
+    this.#behind = null;
     this.beginAnew();
   }
 
@@ -77,6 +87,11 @@ export class HeadComparison {
       height: Math.max(height, this.#unknown?.height ?? 0),
       time: Math.max(time, this.#unknown?.time ?? 0),
     };
+  }
+
+  /** Takes in the newest block of all nodes where it is behind the clock. */
+  recordBehind(newest: FurthestBlock): void {
+    if (newest.height >= (this.#behind?.height ?? 0)) this.#behind = newest;
   }
 
   /** Ends it: the books know all of it. */

@@ -175,30 +175,29 @@ test("nonces that are promised, signed or in newest blocks hold no start up", as
   assertEquals([start.gate.isHeld, start.memory.status.comparison], [false, "over"]);
 });
 
-test("a node that lies of the hot wallet's nonce and names a block far above the chain's holds a start until a solid block is read that was made after", async () => {
-  await using database = await testDatabase();
-  const { sql } = database;
-  const lane = await openLane(sql);
-  await lane.turn();
-  const { port } = lane.chain;
-  const { life } = port.capabilities;
-  if (life.kind !== "nonce") throw new Error("Cannot lie of a nonce as the chain counts none");
-  const lying: Chain = {
-    ...port,
-    head: async () => ({ ...await port.head(), height: 1_000 }),
-    capabilities: {
-      ...port.capabilities,
-      life: { ...life, lane: { ...life.lane, next: () => Promise.resolve(99) } },
-    },
-  };
-  const start = startOn(lane, sql, lying);
-  await start.look();
-  const said = (await port.head()).time;
-  for (let blocks = 0; start.gate.isHeld; blocks++) {
-    assert(blocks < 100, "some seventy blocks are as far above the chain's as it can be held");
-    assert(start.memory.readSolidTime < said + 30_000);
-    lane.chain.mine();
+for (const behindMs of [0, 3_600_000]) {
+  test(`a node that lies of the hot wallet's nonce and names a block far above the chain's, made ${behindMs} ms ago, holds a start until a solid block is read that was made half a minute from now`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const lane = await openLane(sql);
+    await lane.turn();
+    const { port } = lane.chain;
+    const lying: Chain = {
+      ...port,
+      furthest: async () => {
+        const { time, ...head } = await port.head();
+        return { ...head, height: 1_000, time: time - behindMs, behindMs, nonce: 99 };
+      },
+    };
+    const start = startOn(lane, sql, lying);
     await start.look();
-  }
-  assert(start.memory.readSolidTime >= said + 30_000);
-});
+    const said = (await port.head()).time;
+    for (let blocks = 0; start.gate.isHeld; blocks++) {
+      assert(blocks < 100, "some seventy blocks are as far above the chain's as it can be held");
+      assert(start.memory.readSolidTime < said + 30_000);
+      lane.chain.mine();
+      await start.look();
+    }
+    assert(start.memory.readSolidTime >= said + 30_000);
+  });
+}

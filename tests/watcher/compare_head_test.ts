@@ -46,6 +46,11 @@ function blockAt(height: number, spends: readonly string[] = [], parentHash?: st
   };
 }
 
+/** Waits as a node does that is slow. */
+async function passed(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 /** Sets the number of signed batches back, as no statement of the service can. */
 async function setBackTo(sql: Sql, batches: number): Promise<void> {
   await sql.begin(async (tx) => {
@@ -70,6 +75,7 @@ async function openStart() {
     behindMs: 0,
     blocks: [] as readonly Block[],
     isSilent: false,
+    answersAfterMs: 0,
     asked: 0,
   };
   const heard = () => {
@@ -78,14 +84,16 @@ async function openStart() {
   const chain: Chain = paperChain("TRX", {
     // what a node says that is in step, and behind the others
     head: () => Promise.resolve(PAPER_BLOCK),
-    furthest: () => {
+    furthest: async () => {
       said.asked++;
+      await passed(said.answersAfterMs);
       const { newest: height, behindMs } = said;
       return said.isSilent
         ? Promise.reject(new ChainUnavailable("timeout", "Cannot read as nodes are silent"))
         : Promise.resolve({ ...PAPER_BLOCK, height, behindMs, nonce: null });
     },
     async *blocks(from, to) {
+      await passed(said.answersAfterMs);
       for (let at = from; at <= to; at++) {
         heard();
         const block = said.blocks.find((one) => one.height === at);
@@ -135,6 +143,15 @@ test("newest blocks without transfers out of own wallets hold nothing, and are c
   start.said.newest = SOLID + 2;
   start.said.blocks = [blockAt(SOLID + 2, ["unknown"])];
   assertEquals([await start.look(), start.said.asked], [false, 1]);
+});
+
+test("newest blocks of a node that takes some seconds for each answer are compared all the same", async () => {
+  await using start = await openStart();
+  const { said } = start;
+  said.newest = SOLID + 1;
+  said.blocks = [blockAt(SOLID + 1, ["unknown"])];
+  said.answersAfterMs = 2_800;
+  assertEquals([await start.look(), start.memory.comparison.awaited], [true, SOLID + 11]);
 });
 
 test("a cursor that goes back has newest blocks compared again, once the scan has read what it had", async () => {
@@ -214,6 +231,32 @@ test("where the newest block of all nodes is behind the clock for a minute of tr
   assertEquals(await start.look(), false);
 });
 
+test("where the newest block was behind the clock and nodes fall silent then, signing waits for the blocks that it lacks, unless newest blocks are compared anew", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  const look = async (tries: number) => {
+    for (let i = 0; i < tries; i++) {
+      await start.look();
+      clock.now += MINUTE / 10;
+    }
+    return memory.comparison.awaited;
+  };
+  said.newest = SOLID + 2;
+  said.behindMs = 90_000;
+  assertEquals(await look(1), 0, "its blocks are not shown");
+  said.newest = SOLID;
+  assertEquals(await look(10), 0);
+  said.isSilent = true;
+  assertEquals(await look(1), SOLID + 42, "by the highest of these blocks");
+  memory.recordRead(SOLID + 42, 1);
+  said.isSilent = false;
+  memory.comparison.begin();
+  assertEquals(await look(1), 0);
+  memory.comparison.begin();
+  said.isSilent = true;
+  assertEquals([await look(12), memory.comparison.state], [0, "over"]);
+});
+
 test("a block that is behind the clock once, and blocks of now then, hold nothing", async () => {
   await using start = await openStart();
   start.said.behindMs = 90_000;
@@ -231,6 +274,8 @@ test("a clock that is far ahead of newest blocks holds a start for ten minutes o
     clock.now += MINUTE / 10;
   }
   assertEquals(memory.comparison.awaited, SOLID + 210);
+  memory.recordRead(SOLID + 209, PAPER_BLOCK.time + said.behindMs + 29_999);
+  assertEquals(memory.comparison.awaited, SOLID + 210, "by no block that is older than the tries");
 });
 
 test("what newest blocks have shown to be unknown counts, although nodes fall silent then", async () => {
