@@ -17,7 +17,7 @@ import { createSessionTokens } from "./api/http/session_token.ts";
 import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
 import { VERSION } from "./api/http/version.ts";
 import { loadConfig } from "./app/config/config.ts";
-import { blocksFollow } from "./chains/nodes/block_clock.ts";
+import { blocksFollow } from "./chains/block_clock.ts";
 import { openCrashPoints } from "./app/development/crash_points.ts";
 import { closedNetworks, ensureDemo, quickStart } from "./app/development/demo_accounts.ts";
 import { openHealth } from "./app/health/health.ts";

@@ -1,7 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { BlockRef, Chain } from "../../chains/chain.ts";
-import { blockTime } from "../../chains/nodes/block_clock.ts";
+import { blockTime } from "../../chains/block_clock.ts";
 import type { EndProofs } from "../../ledger/watcher/end_proofs.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { CallRests, LONG_REST_MS } from "./call_rests.ts";

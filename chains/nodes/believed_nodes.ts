@@ -9,7 +9,7 @@
  * @module
  */
 
-import { blockTime } from "./block_clock.ts";
+import { blockTime } from "../block_clock.ts";
 import {
   type BlockRef,
   ChainUnavailable,

@@ -1,5 +1,5 @@
 import type { BlockRef, FurthestBlock } from "../chain.ts";
-import { blockTime } from "./block_clock.ts";
+import { blockTime } from "../block_clock.ts";
 import type { ChainNode } from "./node.ts";
 import type { NodePool } from "./node_pool.ts";
 

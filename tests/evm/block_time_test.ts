@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createEvmChain } from "../../chains/evm/evm_chain.ts";
-import { blocksFollow } from "../../chains/nodes/block_clock.ts";
+import { blocksFollow } from "../../chains/block_clock.ts";
 import { TRON } from "../../chains/tron/family.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { blockTime } from "../../nodes/block_clock.ts";
+import { blockTime } from "../../block_clock.ts";
 import { type BlockRef, ChainUnavailable } from "../../chain.ts";
 import type { NewestPlace } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { blockTime } from "../../nodes/block_clock.ts";
+import { blockTime } from "../../block_clock.ts";
 import type { BlockAnswer, BlockRef, Checkpoint, Finality, FurthestBlock } from "../../chain.ts";
 import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
