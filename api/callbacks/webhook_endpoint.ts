@@ -97,19 +97,19 @@ export const resumeWebhook = route({
   handler: async (request, context) => {
     const { merchantId } = request;
     const { sql, wakeWebhooks } = context;
-    const before = await readEndpointStatus(sql, merchantId);
-    if (before === null) return notFound;
-    const { state, since } = statusView(before);
-    const image = { state, since };
-    const audit = hubAudit(request, "webhook.resume", merchantId, context, image, null);
-    const resumed = await inOutboxPlace(context, merchantId, "resume", async () => {
+    // what is read as well: of many that count what waits others' keys would wait for a connection
+    const answer = await inOutboxPlace(context, merchantId, "resume", async () => {
+      const before = await readEndpointStatus(sql, merchantId);
+      if (before === null) return notFound;
+      const { state, since } = statusView(before);
+      const image = { state, since };
+      const audit = hubAudit(request, "webhook.resume", merchantId, context, image, null);
       await resumeEndpoint(sql, merchantId, audit);
-      return true;
+      wakeWebhooks(merchantId);
+      const after = await readEndpointStatus(sql, merchantId);
+      return after === null ? notFound : ok(statusView(after));
     });
-    if (resumed === null) return OUTBOX_TAKEN;
-    wakeWebhooks(merchantId);
-    const after = await readEndpointStatus(sql, merchantId);
-    return after === null ? notFound : ok(statusView(after));
+    return answer ?? OUTBOX_TAKEN;
   },
 });
 

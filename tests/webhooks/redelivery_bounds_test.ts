@@ -177,6 +177,44 @@ test("one merchant's redeliveries keep no connection from another that makes and
   await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
 });
 
+test("what one merchant's resumes read keeps no connection from another's key", async () => {
+  await using api = await testApi();
+  const open = (max: number) => connect(api.databaseUrl, { max });
+  const pools = { requests: open(2), pages: open(1), reads: open(1), operators: open(1) };
+  await using front = await testApi({
+    sql: api.sql,
+    merchants: api.journal,
+    pools: { ...pools, slots: new ReadSlots({ slots: 1, perMerchant: 1, waitMs: 60_000 }) },
+    redeliveryPlaces: openRedeliveryPlaces(pools.requests),
+  });
+  const busy = await api.addMerchant();
+  const other = await api.addMerchant();
+  const held = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const slow = api.sql.begin(async (tx) => {
+    await tx`LOCK TABLE book.webhook_endpoint`;
+    held.resolve();
+    await end.promise;
+  });
+  await held.promise;
+  const path = `/api/merchants/${busy.id}/webhook/resume`;
+  const resumes = Array.from({ length: 8 }, () => front.call("POST", path, { key: busy.key }));
+  try {
+    await until(async () => {
+      const [row] = await api.sql`
+        SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return row !== undefined;
+    });
+    const balance = await front.call("GET", "/api/balance", { key: other.key });
+    assertEquals(balance.status, 200, JSON.stringify(balance.body));
+  } finally {
+    end.resolve();
+    await slow;
+    await Promise.allSettled(resumes);
+  }
+  await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
+});
+
 test("a merchant's own redeliveries that wait leave a place to its resume", async () => {
   const options = { slots: 1, perMerchant: 1, waitMs: 60_000, waitingPerMerchant: 4 };
   const places = new SharedPlaces(options);
