@@ -15,7 +15,7 @@ import { ROW_WAIT } from "../database/write_apart.ts";
 import type { Network } from "../money/pair.ts";
 import type { AuditRow } from "../rows.ts";
 import { shape } from "../shape.ts";
-import { text } from "../table.ts";
+import { amount, bigint, boolean, integer, orNull, text } from "../table.ts";
 import {
   type AwaitedProof,
   type DepositEvidence,
@@ -24,7 +24,7 @@ import {
   TRANSFER,
   UNPROVEN,
 } from "./deposit_proofs.ts";
-import { inboxData, type TransferFinding } from "./findings.ts";
+import { inboxData, type TransferFinding, type TransferPlace } from "./findings.ts";
 
 /** The reason that a merchant reads of a deposit of which no node knows any more. */
 const NO_SUCH_TRANSFER = "the network has no such transfer";
@@ -72,17 +72,20 @@ export async function discardAwaitedProof(
  * Puts what was read now in the place of what waits, and has those wait again that were discarded. Rows
  * that another transaction holds stay as they are, until they are read once more.
  *
- * @param findings final ones
- * @returns keys of those that wait for a proof, replaced or not
+ * @param findings final ones, one of each key
+ * @returns what waited for a proof before this, replaced or not, by {@linkcode keyOf}
  */
 export async function replaceAwaitedProofs(
   sql: Sql,
   network: Network,
   findings: readonly TransferFinding[],
-): Promise<ReadonlySet<string>> {
-  if (findings.length === 0) return new Set();
-  const waiting = await sql<{ key: string; differs: boolean }[]>`
-    SELECT key, differs FROM (${readAgain(sql, network, findings)}) w`;
+): Promise<ReadonlyMap<string, TransferPlace>> {
+  if (findings.length === 0) return new Map();
+  const waiting = waitingShape.all(
+    await sql`
+    SELECT key, differs, waited_height AS height, waited_log AS block_log, waited_amount AS amount
+    FROM (${readAgain(sql, network, findings)}) w`,
+  );
   if (waiting.some(({ differs }) => differs)) {
     try {
       await replace(sql, network, findings);
@@ -94,7 +97,7 @@ export async function replaceAwaitedProofs(
       });
     }
   }
-  return new Set(waiting.map(({ key }) => key));
+  return new Map(waiting.map(({ key, ...place }) => [key, place]));
 }
 
 async function replace(
@@ -130,6 +133,13 @@ async function replace(
   }
 }
 
+const waitingShape = shape({
+  key: text(),
+  differs: boolean(),
+  height: bigint(),
+  blockLog: orNull(integer()),
+  amount: amount(),
+});
 const againShape = shape({ ...TRANSFER, data: text() });
 
 /** Those of the findings that wait or were discarded; `differs`: something else is stored of them. */
@@ -140,6 +150,7 @@ function readAgain(
 ): Fragment {
   return sql`
     SELECT f.*, format('%s/%s/%s', f.merchant_id, f.txid, f.log_index) AS key,
+      p.height AS waited_height, p.block_log AS waited_log, p.amount AS waited_amount,
       p.evidence IS NOT NULL OR p.height <> f.height OR p.currency <> f.currency OR p.amount <> f.amount
         OR p.sender <> f.sender OR p.receiver <> f.receiver
         -- a claim reads the transaction alone

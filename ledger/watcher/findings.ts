@@ -22,6 +22,9 @@ export interface TransferFinding {
   readonly expiresAt: number;
 }
 
+/** The place of a transfer in its chain, and its amount: one of the same id elsewhere is another transfer. */
+export type TransferPlace = Pick<TransferFinding, "height" | "blockLog" | "amount">;
+
 /** The key of a transfer within its network. */
 export function keyOf(
   { merchantId, txid, logIndex }: Pick<TransferFinding, "merchantId" | "txid" | "logIndex">,

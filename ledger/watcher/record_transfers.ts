@@ -7,11 +7,12 @@ import { recordSweepItems } from "../sweeps/items.ts";
 import { replaceAwaitedProofs } from "./contested_transfers.ts";
 import { readDepositProofRule } from "./deposit_proof_rule.ts";
 import { storeAwaitedProofs, UNPROVEN } from "./deposit_proofs.ts";
-import { inboxData, keyOf, type TransferFinding } from "./findings.ts";
+import { inboxData, keyOf, type TransferFinding, type TransferPlace } from "./findings.ts";
 import {
   findMisnamed,
   findRenamed,
   type InboxTransfer,
+  misnamedAs,
   readmitRenamed,
   renamedReason,
 } from "./renamed_transfers.ts";
@@ -22,20 +23,25 @@ const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
  * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the
  * network's bound is quarantined until a second node has proven it, and only seen meanwhile; until then
  * what is read later takes its place. One whose place in its block is booked by another id is quarantined as renamed.
+ * Of several that blocks tell by one id the first is written.
  */
 export async function recordTransfers(
   sql: Sql,
   network: Network,
   phase: "seen" | "solid",
-  findings: readonly TransferFinding[],
+  told: readonly TransferFinding[],
 ): Promise<void> {
-  if (findings.length === 0) return;
+  if (told.length === 0) return;
+  // rows are found by their keys from here on: the proof that one waits for must not be of another
+  const first = new Map<string, TransferFinding>();
+  for (const one of told) if (!first.has(keyOf(one))) first.set(keyOf(one), one);
+  const findings = [...first.values()];
   const above = phase === "solid" ? await readDepositProofRule(sql, network) : null;
   const canBeAsked = (finding: TransferFinding) =>
     canBeHeld(finding) && finding.merchantId !== LOST_ACCOUNT;
   const waiting = phase === "solid"
     ? await replaceAwaitedProofs(sql, network, findings.filter(canBeAsked))
-    : new Set<string>();
+    : new Map<string, TransferPlace>();
   const needsProof = (finding: TransferFinding) =>
     canBeAsked(finding) &&
     (above !== null && finding.amount > above || waiting.has(keyOf(finding)));
@@ -55,7 +61,12 @@ export async function recordTransfers(
     logEvent("deposit.renamed", { network, txid, to, height, bookedAs });
   }
   if (phase === "seen") return;
-  for (const [found, booked] of await findMisnamed(sql, network, findings)) {
+  const misnamed = new Map([
+    ...misnamedAs(told, first),
+    ...misnamedAs(findings, waiting),
+    ...await findMisnamed(sql, network, told),
+  ]);
+  for (const [found, booked] of misnamed) {
     const { txid, to, height, merchantId, currency } = found;
     logEvent("deposit.misnamed", {
       network,

@@ -10,8 +10,8 @@
 import type { AnySql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
-import { amount, bigint, integer, orNull, type RowOf, text } from "../table.ts";
-import { keyOf, type TransferFinding } from "./findings.ts";
+import { amount, bigint, integer, orNull, text } from "../table.ts";
+import { keyOf, type TransferFinding, type TransferPlace } from "./findings.ts";
 
 /** The reason why such a row is quarantined. */
 export function renamedReason(bookedAs: string): string {
@@ -61,8 +61,6 @@ const bookedShape = shape({
   blockLog: integer(),
   amount: amount(),
 });
-/** A transfer that is booked, with its place in its block. */
-export type BookedTransfer = RowOf<typeof bookedShape>;
 
 /**
  * Finds those whose id another transfer is booked by, of another place: a node has told two by one id, and the second has no row of
@@ -74,7 +72,7 @@ export async function findMisnamed(
   sql: AnySql,
   network: Network,
   findings: readonly TransferFinding[],
-): Promise<ReadonlyMap<TransferFinding, BookedTransfer>> {
+): Promise<ReadonlyMap<TransferFinding, TransferPlace>> {
   const placed = findings.filter(({ blockLog }) => typeof blockLog === "number");
   if (placed.length === 0) return new Map();
   const rows = bookedShape.all(
@@ -85,13 +83,28 @@ export async function findMisnamed(
       AND i.log_index = f.log_index
     WHERE i.block_log IS NOT NULL AND i.write_off IS NULL`,
   );
-  const booked = new Map(rows.map((row) => [keyOf(row), row]));
-  return new Map(placed.flatMap((finding) => {
-    const other = booked.get(keyOf(finding));
-    if (other === undefined) return [];
-    const isSame = other.height === finding.height && other.blockLog === finding.blockLog;
-    return isSame ? [] : [[finding, other] as const];
+  return misnamedAs(placed, new Map(rows.map((row) => [keyOf(row), row])));
+}
+
+/**
+ * Those that have another place than what has their id.
+ *
+ * @param others by {@linkcode keyOf}
+ */
+export function misnamedAs(
+  findings: readonly TransferFinding[],
+  others: ReadonlyMap<string, TransferPlace>,
+): ReadonlyMap<TransferFinding, TransferPlace> {
+  return new Map(findings.flatMap((finding) => {
+    const other = others.get(keyOf(finding));
+    return other !== undefined && isElsewhere(finding, other) ? [[finding, other] as const] : [];
   }));
+}
+
+/** False where a place is not proven. */
+function isElsewhere(one: TransferPlace, other: TransferPlace): boolean {
+  if (typeof one.blockLog !== "number" || typeof other.blockLog !== "number") return false;
+  return one.height !== other.height || one.blockLog !== other.blockLog;
 }
 
 const readmittedShape = shape({

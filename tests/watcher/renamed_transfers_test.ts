@@ -1,3 +1,4 @@
+import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { assertEquals, assertRejects } from "@std/assert";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { readHealth } from "../../ledger/database/read_health.ts";
@@ -236,4 +237,86 @@ test("transfers of one block in different places are all booked, and so are thos
   await record("solid", ...places.map((place, n) => found(`0x${`${n}`.repeat(64)}`, place)));
   assertEquals((await books.deposits()).map(([, status]) => status), places.map(() => "CONFIRMED"));
   assertEquals(await books.waiting(), []);
+});
+
+for (const isLargeFirst of [true, false]) {
+  test(`of two transfers that a node tells by one id in blocks read together, the ${isLargeFirst ? "first" : "second"} of which needs a proof, each is credited as it is`, async () => {
+    await using books = await openBooks();
+    const { sql, merchantId, found, record } = books;
+    await setDepositProofRule(sql, "ETH", amount("500"));
+    const small = { amount: amount("300"), height: isLargeFirst ? 6 : 4, hash: "another block" };
+    const large = { amount: amount("700") };
+    const told = [found(FALSE_ID, large), found(FALSE_ID, small)];
+    await record("solid", ...isLargeFirst ? told : told.toReversed());
+    const prove = async () => {
+      const rows = await sql<{ txid: string }[]>`
+        SELECT txid FROM book.deposit_proof WHERE evidence IS NULL`;
+      for (const { txid } of rows) {
+        const awaited = await readAwaitedProof(sql, {
+          merchantId,
+          network: "ETH",
+          txid,
+          logIndex: 0,
+        });
+        if (awaited === null) throw new Error(`Cannot prove what does not wait: ${txid}`);
+        const evidence = { node: "second", height: 5, hash: "block 5", askedAt: Date.now() };
+        await proveTransfer(sql, "ETH", awaited, evidence);
+      }
+      await books.heard();
+    };
+    await prove();
+    // both blocks by an honest node: the id is the first one's own
+    await record("solid", found(FALSE_ID, isLargeFirst ? large : small));
+    await record("solid", found(TRUE_ID, isLargeFirst ? small : large));
+    await prove();
+    assertEquals(await books.waiting(), []);
+    const rows = await sql<{ line: string }[]>`
+      SELECT d.txid || ' ' || trim_scale(d.amount) || ' ' || d.status || ' ' || trim_scale(i.amount) AS line
+      FROM book.deposit d JOIN book.sweep_item i ON i.txid = d.txid ORDER BY d.amount`;
+    assertEquals(
+      rows.map(({ line }) => line),
+      isLargeFirst
+        ? [`${TRUE_ID} 300 CONFIRMED 300`, `${FALSE_ID} 700 CONFIRMED 700`]
+        : [`${FALSE_ID} 300 CONFIRMED 300`, `${TRUE_ID} 700 CONFIRMED 700`],
+    );
+    assertEquals(await booksFaults(sql), []);
+  });
+}
+
+test("a transfer that is told by the id of one that waits for a proof, in a later block or the same reading, is told with both", async () => {
+  await using books = await openBooks();
+  const { sql, found, record } = books;
+  await setDepositProofRule(sql, "ETH", amount("500"));
+  const later = found(FALSE_ID, { amount: amount("300"), height: 6, hash: "block 6" });
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { kept: (record) => records.push(record) },
+    loggers: [
+      { category: ["engine", "deposit"], lowestLevel: "fatal", sinks: ["kept"] },
+      { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["kept"] },
+    ],
+  });
+  try {
+    await record("solid", found(FALSE_ID), later);
+    await record("solid", later);
+    await record("solid", later);
+    await record("solid", found(FALSE_ID));
+  } finally {
+    await reset();
+  }
+  const told = records.map((
+    { properties: { event, height, amount, bookedHeight, bookedAmount } },
+  ) => [
+    event,
+    height,
+    amount,
+    bookedHeight,
+    bookedAmount,
+  ]);
+  const [small, large] = ["300", "700"];
+  assertEquals(told, [
+    ["deposit.misnamed", 6, small, 5, large],
+    ["deposit.misnamed", 6, small, 5, large],
+    ["deposit.misnamed", 5, large, 6, small],
+  ]);
 });
