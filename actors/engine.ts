@@ -82,8 +82,7 @@ export class Engine {
       usdRate: deps.usdRate,
       onCommitted: (news) => this.#announce(news),
       liquidity: (network, currency) => this.liquidity(network, currency),
-      // what is queued may be paid in blocks that the scan has yet to read; a network that is not served here has no scan
-      holdsRefunds: (network) => isBehindSigning(this.watched.get(network)),
+      holdsRefunds: (network) => holdsRefunds(network),
     });
     this.addressBook = new AddressBook(sql, chains);
     this.history = new HistoryWatch({
@@ -151,7 +150,7 @@ export class Engine {
         wake: wakeMerchant,
       }),
     ]));
-    const { solid, head, maySign } = watcherActors({
+    const { solid, head, maySign, holdsRefunds } = watcherActors({
       sql,
       chains,
       now,

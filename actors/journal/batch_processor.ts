@@ -52,7 +52,7 @@ export class BatchProcessor {
       return await recover(this.#recovering, parts, unanswered(batch), attempt);
     }
     // each time it answers a sender at least, so that it comes to an end
-    if (this.#refuseHeld(parts)) return await this.process(unanswered(batch), attempt);
+    if (await this.#refuseHeld(parts)) return await this.process(unanswered(batch), attempt);
     const isDirty = parts.some(({ unit }) => unit.isDirty);
     const outcome = await this.#attempt(
       merchantsOf(parts),
@@ -74,15 +74,19 @@ export class BatchProcessor {
    *
    * @returns true where one was refused, so that the others are decided again
    */
-  #refuseHeld(parts: readonly MerchantBatch[]): boolean {
-    const { holdsRefunds } = this.#context;
-    const held = parts.flatMap(({ messages }) => messages).filter(({ queued, refunds }) =>
-      queued.kind === "command" && refunds.some(holdsRefunds)
-    );
-    for (const { queued } of held) {
+  async #refuseHeld(parts: readonly MerchantBatch[]): Promise<boolean> {
+    const refunding = parts.flatMap(({ messages }) => messages)
+      .filter(({ queued, refunds }) => queued.kind === "command" && refunds.length > 0);
+    if (refunding.length === 0) return false;
+    const held = new Set<Network>();
+    for (const network of new Set(refunding.flatMap(({ refunds }) => refunds))) {
+      if (await this.#context.retry(() => this.#context.holdsRefunds(network))) held.add(network);
+    }
+    const refused = refunding.filter(({ refunds }) => refunds.some((one) => held.has(one)));
+    for (const { queued } of refused) {
       if (queued.kind === "command") queued.answer({ kind: "held" });
     }
-    return held.length > 0;
+    return refused.length > 0;
   }
 
   /** Messages of merchants that are paused by now wait in their mailboxes. */

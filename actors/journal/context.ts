@@ -51,7 +51,7 @@ export interface JournalOptions {
    * that its refund waits.
    * Left out: none is known to be.
    */
-  readonly holdsRefunds?: (network: Network) => boolean;
+  readonly holdsRefunds?: (network: Network) => Promise<boolean>;
   /** The most messages of one batch, default 500; a bench compares it with 1. */
   readonly batchLimit?: number;
   /** Merchants that stay in memory, default 10,000. */
@@ -122,7 +122,7 @@ export class JournalContext {
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
   readonly liquidity: Liquidity;
-  readonly holdsRefunds: (network: Network) => boolean;
+  readonly holdsRefunds: (network: Network) => Promise<boolean>;
   readonly limit: number;
   readonly queue = new MerchantQueue(QUEUE_CAPACITY, MAILBOX_CAPACITY);
   readonly active: ActiveMerchants;
@@ -150,7 +150,7 @@ export class JournalContext {
     this.usdRate = options.usdRate;
     this.onCommitted = options.onCommitted;
     this.liquidity = options.liquidity ?? (() => null);
-    this.holdsRefunds = options.holdsRefunds ?? (() => false);
+    this.holdsRefunds = options.holdsRefunds ?? (() => Promise.resolve(false));
     this.limit = options.batchLimit ?? BATCH_LIMIT;
     this.active = new ActiveMerchants(options.activeMerchants ?? ACTIVE_MERCHANTS);
   }

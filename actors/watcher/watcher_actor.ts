@@ -12,6 +12,7 @@ import type { Chain, Finality } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { readSignedBatches } from "../../ledger/treasury/signed_batches.ts";
 import { storeContracts } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { Aside } from "../runtime/aside.ts";
@@ -74,6 +75,11 @@ export interface WatcherKinds {
    * @param batches that were signed for it before, as just read
    */
   readonly maySign: (network: Network, batches: bigint) => boolean;
+  /**
+   * True while payouts of a network may be paid in blocks that its scan has yet to read, or that no scan here reads. The books
+   * are asked: where nodes are silent nothing else tells that the database was set back.
+   */
+  readonly holdsRefunds: (network: Network) => Promise<boolean>;
 }
 
 /** Makes the kinds of actors that read networks. */
@@ -112,14 +118,24 @@ export function watcherActors(deps: WatcherDeps): WatcherKinds {
       return new ViewActor(view, one, deps, await activate(one));
     },
   });
+  /** Takes in how many batches were signed, with what was known before. */
+  const isBehind = (one: Watched, batches: bigint, before: bigint | null) => {
+    one.memory.recordSigned(batches, before);
+    reportStatus(one, deps);
+    return isBehindSigning(one.memory.status);
+  };
   return {
     solid: kind("watcher", (watched) => openScan(watched, deps), "solid"),
     head: kind("head_view", (watched) => openHeadView(watched, deps), "head"),
     maySign: (network, batches) => {
       const one = watched(network);
-      one.memory.recordSigned(batches, one.memory.signedBatches);
-      reportStatus(one, deps);
-      return !isBehindSigning(one.memory.status);
+      return !isBehind(one, batches, one.memory.signedBatches);
+    },
+    holdsRefunds: async (network) => {
+      if (chainOf(network) === undefined) return true;
+      const one = watched(network);
+      const { signedBatches } = one.memory;
+      return isBehind(one, await readSignedBatches(sql, network), signedBatches);
     },
   };
 }

@@ -122,7 +122,9 @@ test("what waits for approval is not given back while this node has yet to read 
   await using database = await testDatabase();
   const { sql } = database;
   const held = new Set<Network>(["TRX"]);
-  const journal = openJournal(sql, { holdsRefunds: (network) => held.has(network) });
+  const journal = openJournal(sql, {
+    holdsRefunds: (network) => Promise.resolve(held.has(network)),
+  });
   const merchantId = await openWaiting(sql, journal);
   const declines = await makeWaiting(journal, merchantId);
   const declineAll = async () => {

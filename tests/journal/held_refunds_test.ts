@@ -124,7 +124,9 @@ test("a refund of a queued payout waits while this node has yet to read blocks t
   await using database = await testDatabase();
   const { sql } = database;
   const held = new Set<Network>();
-  const journal = openJournal(sql, { holdsRefunds: (network) => held.has(network) });
+  const journal = openJournal(sql, {
+    holdsRefunds: (network) => Promise.resolve(held.has(network)),
+  });
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const [failed, paid] = [reserveCommand(), reserveCommand()];

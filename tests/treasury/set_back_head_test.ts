@@ -38,6 +38,14 @@ async function includeInHead(rig: TreasuryRig): Promise<void> {
   });
 }
 
+/** Tells the service that a payout has failed, for which its money is given back. */
+async function askRefund({ api }: TreasuryRig, key: string, withdrawalId: string) {
+  const body = { eventId: "e1", type: "withdrawal.failed", data: { withdrawalId } };
+  const sign = createHmac("sha256", INGEST_SECRET).update(canonicalJson(body)).digest("hex");
+  const headers = { "x-signature": sign, "x-timestamp": String(Date.now()) };
+  return await api.call("POST", "/api/webhook/event", { key, body, headers });
+}
+
 test("a payout that is in a block which is not solid yet is not signed once more by books that were set back, nor given back, and the stop comes with that block", async () => {
   await using rig = await openTreasuryRig({ remembers: false, solidLag: SOLID_LAG });
   const { sql, api } = rig;
@@ -56,10 +64,7 @@ test("a payout that is in a block which is not solid yet is not signed once more
   await until(() => rig.engine.watched.get("TRX")?.comparison === "over");
   const [reason = ""] = reasons();
   assertMatch(reason, /^TRX signs nothing before block \d+ is read, \d+ are left$/);
-  const body = { eventId: "e1", type: "withdrawal.failed", data: { withdrawalId: paid } };
-  const sign = createHmac("sha256", INGEST_SECRET).update(canonicalJson(body)).digest("hex");
-  const headers = { "x-signature": sign, "x-timestamp": String(Date.now()) };
-  const refund = await api.call("POST", "/api/webhook/event", { key: admin, body, headers });
+  const refund = await askRefund(rig, admin, paid);
   assertEquals([refund.status, await readSigningStop(sql, "TRX")], [503, null]);
   assertMatch(refund.body.message, /may have been paid already .* not given back yet/);
   assertEquals([refund.body.error, refund.body.code], ["Service unavailable", "unavailable"]);
@@ -72,6 +77,31 @@ test("a payout that is in a block which is not solid yet is not signed once more
   assertMatch(await readSigningStop(sql, "TRX") ?? "", /do not know/);
   assertEquals((await rig.payout(paid)).status, "queued");
   assertEquals(await rig.chain.balanceOf(receiver, "USDT"), amount("500"), "once");
+  const [held] =
+    await sql`SELECT reserved::int FROM book.balance WHERE merchant_id = ${merchantId}`;
+  assertEquals(held, { reserved: 500 });
+});
+
+test("a payout that was paid is not given back by a service that runs on while its nodes are silent and its database is set back", async () => {
+  await using rig = await openTreasuryRig({ remembers: false, solidLag: SOLID_LAG });
+  const { sql, api } = rig;
+  const { id: merchantId, key } = await rig.merchant("2000");
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const receiver = addressOf(0xbeef);
+  const copy = await copyOf(sql, "TRX");
+  const paid = await rig.withdraw(key, "500", receiver);
+  await until(async () => (await rig.payout(paid)).status === "signed");
+  await includeInHead(rig);
+  await rig.setFaults([{ path: "*", kind: "error-500" }]);
+  await setBack(sql, copy);
+  assertEquals((await askRefund(rig, admin, paid)).status, 503);
+  await rig.setFaults([]);
+  await until(async () => {
+    await rig.control("/dev/mine", { blocks: 1, intervalMs: 1_000 });
+    return await readSigningStop(sql, "TRX") !== null;
+  });
+  assertEquals((await rig.payout(paid)).status, "queued");
+  assertEquals(await rig.chain.balanceOf(receiver, "USDT"), amount("500"));
   const [held] =
     await sql`SELECT reserved::int FROM book.balance WHERE merchant_id = ${merchantId}`;
   assertEquals(held, { reserved: 500 });
