@@ -1358,6 +1358,7 @@ export type WebhookDelivery = {
   /** Of a SKIPPED event that was never wanted to be sent: `under_1_usd`, the deposit is worth less than 1 USD; `switched_off`, callbacks were off when its turn came */
   reason: string | null;
   paymentId: string;
+  /** The newest 50 */
   attempts: ({
     number: number;
     outcome: string;
@@ -1819,7 +1820,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Events with every attempt to deliver them, newest first */
+  /** Events with the attempts to deliver them, newest first */
   "GET /api/webhook-deliveries": {
     query?: {
       /** Page number */

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { readMerchant } from "../../ledger/merchants.ts";
 import {
+  ATTEMPTS_READ,
   EVENT_STATUSES,
   listDeliveries,
   type ListedDelivery,
@@ -58,7 +59,7 @@ const webhookDelivery = z.object({
     durationMs: eg(z.number().min(0), 84),
     answer: endpointAnswer,
     endedAt: f.later,
-  })),
+  })).meta({ description: `The newest ${ATTEMPTS_READ}` }),
   nextAttemptAt: eg(f.timestamp.nullable(), null),
   createdAt: f.timestamp,
   deliveredAt: f.later.nullable(),
@@ -70,7 +71,7 @@ const webhookDelivery = z.object({
 
 export const getWebhookDeliveries = route({
   at: "GET /api/webhook-deliveries",
-  summary: "Events with every attempt to deliver them, newest first",
+  summary: "Events with the attempts to deliver them, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({

@@ -19,7 +19,10 @@ export interface ListedAttempt {
   readonly endedAt: number;
 }
 
-/** An event with every attempt to deliver it, oldest attempt first. */
+/** Newest attempts of an event that are read: each redelivery makes one more, with up to 2 kB of the answer. */
+export const ATTEMPTS_READ = 50;
+
+/** An event with the newest attempts to deliver it, oldest attempt first. */
 export interface ListedDelivery extends EventRow {
   readonly tries: readonly ListedAttempt[];
 }
@@ -65,7 +68,9 @@ export async function listDeliveries(
       SELECT json_agg(json_build_object('number', a.number, 'outcome', a.outcome,
         'httpStatus', a.http_status, 'durationMs', a.duration_ms, 'answer', a.answer,
         'endedAt', floor(extract(epoch FROM a.ended_at) * 1000)) ORDER BY a.number) AS tries
-      FROM book.delivery_attempt a WHERE a.event_id = o.id AND a.merchant_id = ${merchantId}) t ON true
+      FROM (
+        SELECT * FROM book.delivery_attempt x WHERE x.event_id = o.id AND x.merchant_id = ${merchantId}
+        ORDER BY x.event_id, x.number DESC LIMIT ${ATTEMPTS_READ}) a) t ON true
     ORDER BY o.id DESC`;
   return {
     total: Number(rows[0]?.total ?? 0),

@@ -4,12 +4,18 @@ import { SharedPlaces } from "../../api/http/shared_places.ts";
 import { openRedeliveryPlaces } from "../../app/health/pools.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
-import { redeliverEvent, redeliverEvents } from "../../ledger/outbox/deliveries.ts";
+import {
+  ATTEMPTS_READ,
+  listDeliveries,
+  redeliverEvent,
+  redeliverEvents,
+} from "../../ledger/outbox/deliveries.ts";
 import { resumeEndpoint } from "../../ledger/outbox/endpoint_status.ts";
 import { lockEndpoint } from "../../ledger/outbox/endpoints.ts";
 import { testApi } from "../support/api.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { addEvent } from "../support/hooks.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -101,6 +107,20 @@ test("a range reads no more rows than it looks at, of a merchant whom the planne
   assertLess(read, 1_000);
   // what was read is counted at all
   assertLess(200, read);
+});
+
+test("of an event that was sent again and again the newest attempts are read alone", async () => {
+  await using database = await testDatabase({ max: 2 });
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { webhookUrl: URL_OF_SHOP });
+  const id = await addEvent(sql, merchantId);
+  const made = ATTEMPTS_READ + 7;
+  await sql`
+    INSERT INTO book.delivery_attempt (event_id, number, merchant_id, outcome, duration_ms)
+    SELECT ${id}, i, ${merchantId}, 'timeout', 1 FROM generate_series(1, ${made}::int) i`;
+  const { rows: [event] } = await listDeliveries(sql, merchantId, { id }, { page: 1, limit: 1 });
+  const numbers = event?.tries.map(({ number }) => number);
+  assertEquals(numbers, Array.from({ length: ATTEMPTS_READ }, (_, i) => i + 8));
 });
 
 test("a request waits for a merchant's outbox for a bounded time, whatever holds it", async () => {
