@@ -107,6 +107,15 @@ async function replace(
 ): Promise<void> {
   const replaced = await sql.begin(async (tx) => {
     await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
+    // all of them, also those that are as they were read: another reading would change one between the two statements
+    await tx`
+      SELECT FROM book.deposit_proof p
+      JOIN (${
+      readAgain(tx, network, findings)
+    }) w ON w.merchant_id = p.merchant_id AND w.txid = p.txid
+        AND w.log_index = p.log_index
+      WHERE p.network = ${network}
+      ORDER BY p.merchant_id, p.txid, p.log_index FOR NO KEY UPDATE OF p`;
     const rows = await tx<{ txid: string }[]>`
       UPDATE book.deposit_proof p SET evidence = NULL, contested = true, is_disputed = false, tries = 0,
         reason = NULL, next_ask_at = now(), since = CASE WHEN p.evidence IS NULL THEN p.since ELSE now() END,
@@ -116,7 +125,6 @@ async function replace(
       WHERE w.differs AND p.merchant_id = w.merchant_id AND p.network = ${network} AND p.txid = w.txid
         AND p.log_index = w.log_index AND (p.evidence IS NULL OR p.evidence ? 'discarded')
       RETURNING p.txid`;
-    // the proof's row is held by now, so that this one is not let go meanwhile
     await tx`
       UPDATE book.inbox i SET data = w.data::jsonb, quarantine = ${UNPROVEN}, consumed_at = NULL
       FROM (${readAgain(tx, network, findings)}) w

@@ -95,7 +95,8 @@ export type AwaitedProofFigures = RowOf<typeof figuresShape>;
 
 /**
  * Records what a second node has to prove. The inbox rows are quarantined in the same
- * transaction, so that none waits without being asked about.
+ * transaction, so that none waits without being asked about: what was proven of one before, as while its place was
+ * booked by another id, counts no more.
  */
 export async function storeAwaitedProofs(
   sql: AnySql,
@@ -107,7 +108,10 @@ export async function storeAwaitedProofs(
       (merchant_id, network, txid, log_index, address_id, height, hash, block_log, currency, amount, sender, receiver)
     SELECT merchant_id, ${network}, txid, log_index, address_id, height, hash, block_log, currency, amount, sender, receiver
     FROM ${givenShape.rows(sql, "f", findings.map(givenOf))}
-    ON CONFLICT DO NOTHING`;
+    ON CONFLICT (merchant_id, network, txid, log_index) DO UPDATE SET evidence = NULL, is_disputed = false, tries = 0,
+      reason = NULL, next_ask_at = now(), since = now(), address_id = excluded.address_id, height = excluded.height,
+      hash = excluded.hash, block_log = excluded.block_log, currency = excluded.currency, amount = excluded.amount,
+      sender = excluded.sender, receiver = excluded.receiver`;
 }
 
 /**

@@ -320,3 +320,28 @@ test("a transfer that is told by the id of one that waits for a proof, in a late
     ["deposit.misnamed", 5, large, 6, small],
   ]);
 });
+
+test("a large transfer that was proven while its place was another's is credited once that one is written off and its block is read again", async () => {
+  await using books = await openBooks();
+  const { sql, merchantId, found, record } = books;
+  await setDepositProofRule(sql, "ETH", amount("500"));
+  await record("solid", found(FALSE_ID), found(TRUE_ID));
+  const evidence = { node: "second", height: 5, hash: "block 5", askedAt: Date.now() };
+  const prove = async (txid: string) => {
+    const awaited = await readAwaitedProof(sql, { merchantId, network: "ETH", txid, logIndex: 0 });
+    if (awaited !== null) await proveTransfer(sql, "ETH", awaited, evidence);
+    await books.heard();
+    return awaited !== null;
+  };
+  for (const txid of [FALSE_ID, TRUE_ID]) await prove(txid);
+  assertEquals(await books.waiting(), [[TRUE_ID, "renamed"]]);
+  await sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO book.sweep_write_off VALUES ('aud_w', 'ETH', 'receiver', 'USDT', 700, 700, 9, 'gone', 'ana', now())`;
+    await tx`UPDATE book.sweep_item SET done = true, write_off = 'aud_w' WHERE txid = ${FALSE_ID}`;
+  });
+  await record("solid", found(TRUE_ID));
+  assertEquals(await prove(TRUE_ID), true, "it waits for its proof again");
+  assertEquals(await books.deposits(), [[FALSE_ID, "CONFIRMED"], [TRUE_ID, "CONFIRMED"]]);
+  assertEquals(await books.waiting(), []);
+});
