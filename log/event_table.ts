@@ -312,6 +312,10 @@ export const EVENTS = {
     "error",
     "{network}: a lost address was paid, see deno task wallet unclaimed",
   ],
+  "wallet.numbers_set_back": [
+    "fatal",
+    "{network}: the database was set back, as it numbers addresses that were handed out up to {walletIndex}; they are skipped, and what was paid to them since is not seen: see deno task wallet recover",
+  ],
   "wallet.unknown_sweep": [
     "warning",
     "{network}: {amount} {currency} were swept from {from} by an unknown transaction: {txid}",

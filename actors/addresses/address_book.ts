@@ -12,8 +12,10 @@ import {
   watchAddresses,
   type WatchedAddress,
 } from "../../ledger/addresses/watched_addresses.ts";
+import { skipIndexesTo } from "../../ledger/failover/history.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { logEvent } from "../../log/log_event.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 
@@ -190,7 +192,15 @@ class NetworkBook {
       const why = "the database has another history, or no signer attested the wallet";
       throw unavailable("network", why, this);
     }
-    this.#highest = Math.max(taken + count - 1, this.#highest ?? 0);
+    const highest = this.#highest;
+    if (highest !== null && taken <= highest) {
+      // numbers only grow: those of an older copy of the database are other customers' addresses
+      const { network } = this;
+      await skipIndexesTo(this.#sql, network, highest);
+      logEvent("wallet.numbers_set_back", { network, walletIndex: highest });
+      return await this.#number();
+    }
+    this.#highest = taken + count - 1;
     this.#indexes = Array.from({ length: count }, (_, n) => taken + n);
   }
 

@@ -117,3 +117,21 @@ test("a request that has waited for its time is given up, and the address that w
     SELECT count(*)::int AS n FROM hub.address WHERE network = 'TRX' AND wallet_index = ${index}`;
   assertEquals(rows[0]?.n, 1);
 });
+
+test("an address that was handed out is handed out to nobody else where the database is set back under a service that runs on", async () => {
+  await using database = await testDatabase({ max: 8 });
+  const { sql } = database;
+  const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
+  const book = await openBook(database);
+  const take = async (merchantId: string, count: number) => {
+    const taken = Array.from({ length: count }, () => book.take("TRX", merchantId));
+    return (await Promise.all(taken)).map(({ address }) => address);
+  };
+  const first = await take(one, 60);
+  // a copy from before all of them
+  await sql`DELETE FROM hub.address WHERE merchant_id = ${one}`;
+  await sql`UPDATE hub.wallet SET next_index = 0 WHERE network = 'TRX'`;
+  const then = await take(other, 100);
+  assertEquals(then.filter((address) => first.includes(address)), []);
+  assertEquals(new Set(then).size, 100);
+});
