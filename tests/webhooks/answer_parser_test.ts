@@ -209,15 +209,29 @@ Deno.test("of a long body 64 kB are read, however it is framed", () => {
 });
 
 Deno.test("a body in very many pieces takes no more memory than its size", () => {
-  const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-  const text = Buffer.from(head + "1\r\nx\r\n".repeat(60_000));
+  const size = 60_000;
   const parsers = Array.from({ length: 10 }, () => new AnswerParser());
+  const head = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${size + 1}\r\n\r\n`);
+  const piece = Buffer.from("x");
   const before = Deno.memoryUsage().heapUsed;
-  for (const parser of parsers) assertEquals(parser.push(text), null);
+  for (const parser of parsers) {
+    parser.push(head);
+    for (let i = 0; i < size; i++) assertEquals(parser.push(piece), null);
+  }
   // kept one by one they would take 6 MB each
   assertLess(Deno.memoryUsage().heapUsed - before, 30_000_000);
-  const last = parsers.map((parser) => parser.push(Buffer.from("0\r\n\r\n")));
-  assertEquals(last.map((answer) => answer?.body.length), parsers.map(() => 60_000));
+  const last = parsers.map((parser) => parser.push(piece));
+  assertEquals(last.map((answer) => answer?.body.length), parsers.map(() => size + 1));
+});
+
+Deno.test("of a body in more chunks than are read the rest is not looked at", () => {
+  const head = "HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const chunks = (count: number) => "1\r\nx\r\n".repeat(count);
+  const whole = read(`${head}${chunks(1_024)}0\r\n\r\n`);
+  assertEquals([whole?.isTooLong, bodyOf(whole)], [false, "x".repeat(1_024)]);
+  const tooMany = read(`${head}${chunks(1_025)}0\r\n\r\n`);
+  assertEquals([tooMany?.isTooLong, tooMany?.idleMs, tooMany?.status], [true, 0, 503]);
+  assertEquals(bodyOf(tooMany), "x".repeat(1_024));
 });
 
 Deno.test("whatever arrives is an answer, none yet, or malformed", () => {
