@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { booksFaults } from "../support/books.ts";
 import { joinHouseShards } from "./baseline/house_shards.ts";
 import { type BenchCluster, startBenchCluster } from "./bench_cluster.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureEvm } from "./evm/measure_evm.ts";
 import { measureExternal } from "./external/measure_external.ts";
@@ -215,6 +216,8 @@ async function measureRound(
     const server = servers.get(`${side} ${which}`);
     if (server === undefined) return;
     const task = { side, case: which, connections, seconds, round };
+    // each side begins with the same: none pays for what the one before it wrote
+    await checkpoint(cluster.admin);
     results.measurements.push(await measure(cluster, generator, server, task));
   };
   const { sections, seconds } = options;

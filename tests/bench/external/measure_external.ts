@@ -9,6 +9,7 @@ import { booksFaults } from "../../support/books.ts";
 import { debianServers } from "../../support/debian_postgres.ts";
 import { privateCluster } from "../../support/private_cluster.ts";
 import { type BenchCluster, startBenchCluster } from "../bench_cluster.ts";
+import { checkpoint } from "../checkpoint.ts";
 import type { Generator } from "../load/load.ts";
 import { type Case, measure, type Measurement } from "../measure.ts";
 import type { Options } from "../options.ts";
@@ -76,6 +77,7 @@ export async function measureExternal(
   const found: ExternalMeasurement[] = [];
   const take = async (place: Place, which: Case, seconds: number, round: number) => {
     const task = { side: "journal", case: which, connections, seconds, round } as const;
+    await checkpoint(place.cluster.admin);
     const measured = await measure(place.cluster, generator, place.server, task);
     if (round > 0) found.push({ ...measured, server: place.name });
   };

@@ -7,6 +7,7 @@
 
 import type { BenchCluster } from "../bench_cluster.ts";
 import { storedFunctionText } from "../baseline/stored_function.ts";
+import { checkpoint } from "../checkpoint.ts";
 import type { Generator } from "../load/load.ts";
 import { type Case, measure, type Measurement } from "../measure.ts";
 import type { Options } from "../options.ts";
@@ -59,7 +60,7 @@ export async function measureGrowth(
       note(`round ${round}: ${size.rows} withdrawals, ${size.merchants} merchants`);
       await using database = await databases.open(size);
       // what a checkpoint costs is the same for every size: none comes in between
-      await cluster.admin`CHECKPOINT`;
+      await checkpoint(cluster.admin);
       await measureSize(database, size, round, generator, options.seconds, results);
       await keep(results);
     }

@@ -11,6 +11,7 @@ import { FLOOD_MS } from "../../../api/http/change_places.ts";
 import { delay } from "../../../ledger/database/delay.ts";
 import { booksFaults } from "../../support/books.ts";
 import type { BenchCluster } from "../bench_cluster.ts";
+import { checkpoint } from "../checkpoint.ts";
 import type { Generator } from "../load/load.ts";
 import { measure, type Measurement } from "../measure.ts";
 import type { Options } from "../options.ts";
@@ -70,6 +71,7 @@ export async function measureOverload(
       seconds,
       round,
     } as const;
+    await checkpoint(cluster.admin);
     return await measure(cluster, generator, server, task);
   };
   note("warming up");
