@@ -26,7 +26,7 @@ export interface NewestBounds {
  * @returns at least one answer
  * @throws {ChainUnavailable} when none answers
  */
-export function askAll<T>(
+export function askAllNodes<T>(
   pool: NodePool,
   attempt: (node: ChainNode, signal: AbortSignal) => Promise<T>,
   signal: AbortSignal | undefined,

@@ -1,5 +1,5 @@
 import type { FurthestBlock } from "../../chain.ts";
-import { askAll, furthestOf, type NewestBounds } from "../../nodes/furthest_block.ts";
+import { askAllNodes, furthestOf, type NewestBounds } from "../../nodes/furthest_block.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { wholeSchema } from "./answers.ts";
 import { answerAt } from "./newest_heads.ts";
@@ -19,7 +19,7 @@ export async function readFurthest(
 ): Promise<FurthestBlock> {
   const call = { method: "eth_getTransactionCount", params: [address, "latest"] };
   const nonceOf = (node: ChainNode, bound: AbortSignal) => rpc.ask(node, call, wholeSchema, bound);
-  const answers = await askAll(
+  const answers = await askAllNodes(
     source.pool,
     (node, bound) => answerAt(source, node, nonceOf, bound),
     signal,

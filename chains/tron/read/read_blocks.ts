@@ -8,7 +8,7 @@ import { blockTime } from "../../block_clock.ts";
 import type { BlockAnswer, BlockRef, Checkpoint, Finality, FurthestBlock } from "../../chain.ts";
 import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import { type BlockRange, isWhole } from "../../nodes/block_range.ts";
-import { askAll, furthestOf, type NewestBounds } from "../../nodes/furthest_block.ts";
+import { askAllNodes, furthestOf, type NewestBounds } from "../../nodes/furthest_block.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { readAhead } from "../../nodes/read_ahead.ts";
@@ -47,7 +47,7 @@ export async function readFurthest(
   bounds: NewestBounds,
   signal?: AbortSignal,
 ): Promise<FurthestBlock> {
-  const blocks = await askAll(
+  const blocks = await askAllNodes(
     pool,
     (node, bound) => newestOf(node, "head", place, bound),
     signal,
