@@ -82,7 +82,7 @@ export class Engine {
       usdRate: deps.usdRate,
       onCommitted: (news) => this.#announce(news),
       liquidity: (network, currency) => this.liquidity(network, currency),
-      holdsRefunds: (network) => holdsRefunds(network),
+      holdsRefunds: (network, readBatches) => holdsRefunds(network, readBatches),
     });
     this.addressBook = new AddressBook(sql, chains);
     this.history = new HistoryWatch({

@@ -52,7 +52,11 @@ export class BatchProcessor {
       return await recover(this.#recovering, parts, unanswered(batch), attempt);
     }
     // each time it answers a sender at least, so that it comes to an end
-    if (await this.#refuseHeld(parts)) return await this.process(unanswered(batch), attempt);
+    const held = await this.#attempt(merchantsOf(parts), () => this.#refuseHeld(parts));
+    if (typeof held !== "boolean") {
+      return await recover(this.#recovering, held, unanswered(batch), attempt);
+    }
+    if (held) return await this.process(unanswered(batch), attempt);
     const isDirty = parts.some(({ unit }) => unit.isDirty);
     const outcome = await this.#attempt(
       merchantsOf(parts),
@@ -79,8 +83,11 @@ export class BatchProcessor {
       .filter(({ queued, refunds }) => queued.kind === "command" && refunds.length > 0);
     if (refunding.length === 0) return false;
     const held = new Set<Network>();
+    const { store, holdsRefunds } = this.#context;
     for (const network of new Set(refunding.flatMap(({ refunds }) => refunds))) {
-      if (await this.#context.retry(() => this.#context.holdsRefunds(network))) held.add(network);
+      // over the journal's own connections: others may be busy with what is slow
+      const readBatches = () => this.#context.retry(() => store.readSignedBatches(network));
+      if (await holdsRefunds(network, readBatches)) held.add(network);
     }
     const refused = refunding.filter(({ refunds }) => refunds.some((one) => held.has(one)));
     for (const { queued } of refused) {

@@ -50,8 +50,13 @@ export interface JournalOptions {
    * True while a queued payout of a network may be paid in blocks that this node has yet to read, or does not read at all, so
    * that its refund waits.
    * Left out: none is known to be.
+   *
+   * @param readBatches reads how many batches were signed for it, see {@linkcode JournalStore}
    */
-  readonly holdsRefunds?: (network: Network) => Promise<boolean>;
+  readonly holdsRefunds?: (
+    network: Network,
+    readBatches: () => Promise<bigint>,
+  ) => Promise<boolean>;
   /** The most messages of one batch, default 500; a bench compares it with 1. */
   readonly batchLimit?: number;
   /** Merchants that stay in memory, default 10,000. */
@@ -122,7 +127,7 @@ export class JournalContext {
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
   readonly liquidity: Liquidity;
-  readonly holdsRefunds: (network: Network) => Promise<boolean>;
+  readonly holdsRefunds: NonNullable<JournalOptions["holdsRefunds"]>;
   readonly limit: number;
   readonly queue = new MerchantQueue(QUEUE_CAPACITY, MAILBOX_CAPACITY);
   readonly active: ActiveMerchants;

@@ -12,7 +12,6 @@ import type { Chain, Finality } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { readSignedBatches } from "../../ledger/treasury/signed_batches.ts";
 import { storeContracts } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { Aside } from "../runtime/aside.ts";
@@ -78,8 +77,10 @@ export interface WatcherKinds {
   /**
    * True while payouts of a network may be paid in blocks that its scan has yet to read, or that no scan here reads. The books
    * are asked: where nodes are silent nothing else tells that the database was set back.
+   *
+   * @param readBatches reads how many batches were signed for it
    */
-  readonly holdsRefunds: (network: Network) => Promise<boolean>;
+  readonly holdsRefunds: (network: Network, readBatches: () => Promise<bigint>) => Promise<boolean>;
 }
 
 /** Makes the kinds of actors that read networks. */
@@ -131,11 +132,11 @@ export function watcherActors(deps: WatcherDeps): WatcherKinds {
       const one = watched(network);
       return !isBehind(one, batches, one.memory.signedBatches);
     },
-    holdsRefunds: async (network) => {
+    holdsRefunds: async (network, readBatches) => {
       if (chainOf(network) === undefined) return true;
       const one = watched(network);
       const { signedBatches } = one.memory;
-      return isBehind(one, await readSignedBatches(sql, network), signedBatches);
+      return isBehind(one, await readBatches(), signedBatches);
     },
   };
 }

@@ -12,6 +12,7 @@ import {
 import { readInbox, readInboxOwners } from "./read_inbox.ts";
 import { readRecords } from "./read_records.ts";
 import { readSettings } from "../settings.ts";
+import { readSignedBatches } from "../treasury/signed_batches.ts";
 import { checkVersions, resolveCommit, writeBatch } from "./write_batch.ts";
 import { type AuditedRefusal, auditedRefusal, isTakenMeanwhile } from "./write_error.ts";
 
@@ -27,6 +28,7 @@ export interface JournalStore {
   readonly checkVersions: Bound<typeof checkVersions>;
   readonly writeBatch: Bound<typeof writeBatch>;
   readonly readHaltedNetworks: Bound<typeof readHaltedNetworks>;
+  readonly readSignedBatches: Bound<typeof readSignedBatches>;
   readonly resolveCommit: Bound<typeof resolveCommit>;
   readonly quarantineInboxRows: Bound<typeof quarantineInboxRows>;
   readonly releaseClaimed: Bound<typeof releaseClaimed>;
@@ -55,6 +57,7 @@ export function createJournalStore(sql: Sql): JournalStore {
     checkVersions: (epoch, accounts) => checkVersions(sql, epoch, accounts),
     writeBatch: (commitId, epoch, changes) => writeBatch(sql, commitId, epoch, changes),
     readHaltedNetworks: (networks) => readHaltedNetworks(sql, networks),
+    readSignedBatches: (network) => readSignedBatches(sql, network),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
     quarantineInboxRows: (rows) => quarantineInboxRows(sql, rows),
     releaseClaimed: (after) => releaseClaimed(sql, after),

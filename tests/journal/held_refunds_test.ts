@@ -148,3 +148,25 @@ test("a refund of a queued payout waits while this node has yet to read blocks t
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });
+
+test("a refund for which the signed batches cannot be read fails alone, and what came with it does not", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = createJournalStore(sql);
+  const journal = openJournal(sql, {
+    store: { ...store, readSignedBatches: () => Promise.reject(new Error("no such table")) },
+    holdsRefunds: async (_network, readBatches) => await readBatches() < 0n,
+  });
+  const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
+  for (const merchantId of [one, other]) await fund(sql, journal, merchantId, "100");
+  const payout = reserveCommand();
+  await journal.ask(one, payout, 60_000);
+  const answers = await Promise.all([
+    journal.ask(one, refundCommand(payout.withdrawalId), 60_000),
+    journal.ask(one, reserveCommand(), 60_000),
+    journal.ask(other, reserveCommand(), 60_000),
+  ]);
+  assertEquals(answers.map(({ kind }) => kind), ["failed", "done", "done"]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
