@@ -21,6 +21,8 @@ import { newId } from "../runtime/ids.ts";
 
 /** Indexes that are taken from the database at once; unused ones are skipped by a restart. */
 const NUMBERS = 50;
+/** Indexes above the highest one taken here that other nodes may have handed out, where the database is set back. */
+const OF_OTHERS = 1_000;
 /** The most addresses of one insert: deriving them keeps the thread for some 50 ms. */
 const ROUND = 100;
 /** The most requests that wait at once. */
@@ -196,7 +198,7 @@ class NetworkBook {
     if (highest !== null && taken <= highest) {
       // numbers only grow: those of an older copy of the database are other customers' addresses
       const { network } = this;
-      await skipIndexesTo(this.#sql, network, highest);
+      await skipIndexesTo(this.#sql, network, highest + OF_OTHERS);
       logEvent("wallet.numbers_set_back", { network, walletIndex: highest });
       return await this.#number();
     }

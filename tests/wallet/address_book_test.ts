@@ -32,6 +32,11 @@ async function openBook({ sql }: TestDatabase, bounds?: AddressBounds): Promise<
       INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
       VALUES (${network}, 'solid', 7, '7', now(), now(), 7, 6)`;
   }
+  return bookOn({ sql }, bounds);
+}
+
+/** A book of a node of its own. */
+function bookOn({ sql }: Pick<TestDatabase, "sql">, bounds?: AddressBounds): AddressBook {
   const chains = NETWORKS.map((network) =>
     [
       network as Network,
@@ -122,16 +127,16 @@ test("an address that was handed out is handed out to nobody else where the data
   await using database = await testDatabase({ max: 8 });
   const { sql } = database;
   const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
-  const book = await openBook(database);
-  const take = async (merchantId: string, count: number) => {
-    const taken = Array.from({ length: count }, () => book.take("TRX", merchantId));
+  const [book, ofOtherNode] = [await openBook(database), bookOn(database)];
+  const take = async (from: AddressBook, merchantId: string, count: number) => {
+    const taken = Array.from({ length: count }, () => from.take("TRX", merchantId));
     return (await Promise.all(taken)).map(({ address }) => address);
   };
-  const first = await take(one, 60);
+  const first = [...await take(book, one, 60), ...await take(ofOtherNode, one, 60)];
   // a copy from before all of them
   await sql`DELETE FROM hub.address WHERE merchant_id = ${one}`;
   await sql`UPDATE hub.wallet SET next_index = 0 WHERE network = 'TRX'`;
-  const then = await take(other, 100);
+  const then = await take(book, other, 100);
   assertEquals(then.filter((address) => first.includes(address)), []);
   assertEquals(new Set(then).size, 100);
 });
