@@ -6,7 +6,8 @@
  * until the scan has read it, which stops signing. A start that lost nothing waits for one look at some twenty blocks.
  *
  * All nodes are asked at once and the furthest one counts, as one that is behind lacks what was paid last. Where the furthest is
- * behind the clock in a minute of tries, signing waits for the blocks that it lacks, also where nodes fall silent then. Nodes that
+ * behind the clock in a minute of tries, signing waits for the blocks that it lacks, also where nodes fall silent then, and again
+ * while nodes catch up. Nodes that
  * hide blocks, or show none for a minute, let signing go on with what solid blocks tell.
  * Not seen are transactions that are in no block yet, and nonces of deposit addresses, whose transfers stay with the service:
  * after a restore operators keep the signer paused until those are in blocks or have expired (docs/operations.md).
@@ -36,7 +37,10 @@ import { blocksIn, type Watched } from "./scan_memory.ts";
  * answers costs four seconds at most, and what is in the blocks. What it has read of these is kept for the next one.
  */
 const TRY_MS = 5_000;
-/** No more blocks are waited for than of this time, milliseconds: where the clock is wrong it says nothing of newest blocks. */
+/**
+ * No more blocks are waited for at once than of this time, milliseconds: where the clock is wrong it says nothing of newest blocks. Of
+ * nodes that catch up all are, as newest blocks are compared again then.
+ */
 const MOST_BEHIND_MS = 10 * 60_000;
 /** Time whose blocks are read above those that show what the books lack, milliseconds. */
 const MARGIN_MS = 30_000;
@@ -81,15 +85,15 @@ export async function compareHead(watched: Watched, signal: AbortSignal): Promis
  */
 function end({ chain, memory: { comparison } }: Watched, last: ChainUnavailable | null): void {
   const { network } = chain;
-  const { unknown, behind } = comparison;
+  const { unknown, behind, lacksBlocks } = comparison;
   if (unknown !== null) {
     const { height: head, time } = unknown;
     comparison.waitFor({ height: head + blocksIn(MARGIN_MS, chain), time: time + MARGIN_MS });
     logEvent("chain.head_unknown", { network, head, height: comparison.awaited });
-  } else if (last !== null && behind !== null) {
+  } else if (last !== null && behind !== null && lacksBlocks) {
     const { height: head, behindMs } = behind;
     const blocks = blocksIn(Math.min(behindMs, MOST_BEHIND_MS) + MARGIN_MS, chain);
-    comparison.waitFor({ height: head + blocks, time: askedAt(behind) + MARGIN_MS });
+    comparison.waitFor({ height: head + blocks, time: askedAt(behind) + MARGIN_MS, behindMs });
     logEvent("chain.head_behind", { network, head, height: comparison.awaited });
   } else {
     if (last !== null) logEvent("chain.head_not_compared", { network, error: last });

@@ -2,6 +2,8 @@ import type { Checkpoint, FurthestBlock } from "../../chains/chain.ts";
 
 /** Time for which nodes that do not show what is compared hold signing, milliseconds. */
 const SILENT_MS = 60_000;
+/** A node that is behind the clock by so much less than before catches up; by a wrong clock the difference stays. Milliseconds. */
+const CATCHES_UP_MS = 60_000;
 /** Tries that they have at least: a time in which nodes say nothing at all is none of them. */
 const LEAST_TRIES = 12;
 /** State of a comparison: not made, not answered by nodes so far, or made. */
@@ -12,6 +14,8 @@ interface AwaitedPlace {
   readonly height: number;
   /** Time of a block, Unix milliseconds: what was the newest one at the comparison is below every block that was made later. */
   readonly time: number;
+  /** Time by which nodes were behind the clock where their missing blocks are awaited, milliseconds; absent: others are. */
+  readonly behindMs?: number;
 }
 
 /**
@@ -33,6 +37,8 @@ export class HeadComparison {
   begun = 0;
   #unknown: AwaitedPlace | null = null;
   #behind: FurthestBlock | null = null;
+  /** See {@linkcode AwaitedPlace.behindMs}, of the comparison before; null: it was not for that that signing waited. */
+  #behindBefore: number | null = null;
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(monotonic: () => number) {
@@ -66,8 +72,20 @@ export class HeadComparison {
     return this.#behind;
   }
 
+  /** True where nodes are behind the clock, unless what they lack was awaited and they are as much behind as before. */
+  get lacksBlocks(): boolean {
+    if (this.#behind === null) return false;
+    return this.#behindBefore === null ||
+      this.#behind.behindMs < this.#behindBefore - CATCHES_UP_MS;
+  }
+
   /** Has the comparison made once more: the database was set back meanwhile. */
   begin(): void {
+    this.#behindBefore = null;
+    this.#restart();
+  }
+
+  #restart(): void {
     this.begun++;
     this.#isOver = false;
     this.#failingSince = null;
@@ -117,11 +135,18 @@ export class HeadComparison {
     return ++this.#failed >= LEAST_TRIES && now - this.#failingSince >= SILENT_MS;
   }
 
-  /** Takes in up to where solid blocks are read; forgets what was waited for where that is read. */
+  /**
+   * Takes in up to where solid blocks are read; forgets what was waited for where that is read. Nodes that were behind the clock may
+   * be so still, as one that catches up for hours: newest blocks are compared once more.
+   */
   recordRead(height: number, time: number): void {
     if (this.#awaited === null) return;
     if (height < this.#awaited.height && time < this.#awaited.time) return;
+    const { behindMs, time: until } = this.#awaited;
     this.#awaited = null;
     this.#unknown = null;
+    if (behindMs === undefined || time >= until) return;
+    this.#behindBefore = behindMs;
+    this.#restart();
   }
 }

@@ -228,6 +228,40 @@ test("where the newest block of all nodes is behind the clock for a minute of tr
   memory.recordRead(SOLID + 41, PAPER_BLOCK.time + 119_999);
   assertEquals(await start.look(), true);
   memory.recordRead(SOLID + 42, PAPER_BLOCK.time + 119_999);
+  // as much behind as before is the clock's fault
+  for (let tries = 1; tries <= 12; tries++) {
+    assertEquals(await start.look(), tries < 12);
+    clock.now += MINUTE / 10;
+  }
+});
+
+test("a node that catches up for hours holds signing and refunds until it has, however often the blocks that it lacked are read", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  for (let hours = 3; hours > 0; hours--) {
+    said.behindMs = hours * 60 * MINUTE;
+    said.newest += 1_000;
+    for (let tries = 1; tries <= 12; tries++) {
+      assertEquals(await start.look(), true);
+      clock.now += MINUTE / 10;
+    }
+    assertEquals(memory.comparison.awaited, said.newest + 210);
+    memory.recordRead(said.newest + 210, 1);
+  }
+  said.behindMs = 0;
+  said.newest = SOLID;
+  assertEquals(await start.look(), false);
+});
+
+test("a solid block that was made after nodes were behind the clock ends what they lack", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  said.behindMs = 180 * MINUTE;
+  for (let tries = 1; tries <= 12; tries++) {
+    await start.look();
+    clock.now += MINUTE / 10;
+  }
+  memory.recordRead(SOLID + 3, PAPER_BLOCK.time + said.behindMs + 30_000);
   assertEquals(await start.look(), false);
 });
 
