@@ -7,12 +7,12 @@ export const OUTBOX_TAKEN = unavailable(
 );
 
 /** Of a merchant's requests that may wait for its outbox, how many each kind leaves to the others. */
-const KEPT = { redelivery: 1, resume: 0 } as const;
+const KEPT = { redelivery: 1, test: 1, resume: 0 } as const;
 
 /**
  * Does what locks a merchant's outbox, one after the other: those that would wait for the lock must not
  * hold the connections on which other merchants' keys are revoked.
- * Redeliveries leave a place in the queue to `resume`, which ends the pause that made them necessary.
+ * Redeliveries and tests leave a place in the queue to `resume`, which ends the pause that made them necessary.
  *
  * @returns null where no place was free in time; nothing was done
  */

@@ -15,11 +15,12 @@ import { auditStamp, hubAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { refuseUnknownFields, refuseUnknownMerchant } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
-import { conflict, notDone, notFound, validationFailed } from "../http/errors.ts";
+import { conflict, notDone, notFound, unavailable, validationFailed } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
 import { type ApiRequest, route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
+import { inOutboxPlace } from "./outbox_place.ts";
 import { endpointAnswer, httpStatus } from "./webhook_deliveries.ts";
 
 const webhookTested = z.object({
@@ -62,6 +63,12 @@ export const testWebhook = route({
     }
   },
 });
+
+/** The answer where a merchant's outbox is not free in time for what an acknowledgement has queued. */
+const PAUSE_LEFT = unavailable(
+  "The endpoint has acknowledged the test event, and the log has it. Too many events are being sent once more just now, so that a pause " +
+    "is not ended by it.",
+);
 
 async function sendTest(
   request: ApiRequest<unknown, unknown>,
@@ -108,11 +115,25 @@ async function sendTest(
       outcome: attempt.outcome,
     })
     : null;
-  await recordTestEvent(
-    sql,
-    { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...attempt, createdAt: now },
-    audit,
-  );
+  const event = {
+    eventId,
+    merchantId,
+    type: TEST_EVENT,
+    payload,
+    acknowledged,
+    ...attempt,
+    createdAt: now,
+  };
+  if (acknowledged) {
+    const recorded = await inOutboxPlace(context, merchantId, "test", async () => {
+      await recordTestEvent(sql, event, audit);
+      return true;
+    });
+    if (recorded === null) {
+      await recordTestEvent(sql, event, audit, false);
+      return PAUSE_LEFT;
+    }
+  } else await recordTestEvent(sql, event, audit);
   if (acknowledged) wakeWebhooks(merchantId);
   return ok({ success: acknowledged, eventId, event: TEST_EVENT, status: httpStatus, ...rest });
 }

@@ -26,15 +26,17 @@ export interface TestEvent {
  * once more.
  *
  * @param audit the line of the audit, null where none is due; in the same transaction
+ * @param endsPause `false` where the merchant's outbox was not free in time: nothing is locked
  */
 export async function recordTestEvent(
   sql: Sql,
   event: TestEvent,
   audit: HubAudit | null,
+  endsPause = event.acknowledged,
 ): Promise<void> {
   const { acknowledged, merchantId } = event;
   await sql.begin(async (tx) => {
-    if (acknowledged) await endpointRecovered(tx, merchantId);
+    if (endsPause) await endpointRecovered(tx, merchantId);
     await tx`
       WITH event AS (
         INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, attempts,

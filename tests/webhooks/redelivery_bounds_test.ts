@@ -235,6 +235,55 @@ test("what one merchant's resumes read keeps no connection from another's key", 
   await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
 });
 
+test("an acknowledged test ends a pause in a place of its merchant's outbox alone", async () => {
+  const kinds: number[] = [];
+  let release: (() => void) | null = null;
+  let acknowledges = true;
+  await using api = await testApi({
+    redeliveryPlaces: {
+      take: (_owner, kept = 0) => {
+        kinds.push(kept);
+        return Promise.resolve(release);
+      },
+    },
+    webhookSender: {
+      send: () =>
+        Promise.resolve({
+          category: acknowledges ? "acknowledged" : "not_acknowledged",
+          status: 200,
+          answer: "{}",
+          durationMs: 1,
+        }),
+    },
+  });
+  const { id, key } = await api.addMerchant();
+  await api.sql`
+    UPDATE book.merchant SET webhook_url = ${URL_OF_SHOP}, webhook_enabled = true
+    WHERE merchant_id = ${id}`;
+  await api.sql`
+    INSERT INTO book.webhook_endpoint (merchant_id, url, failures, last_outcome)
+    VALUES (${id}, ${URL_OF_SHOP}, 3, 'timeout')`;
+  const tried = async () => {
+    const { status } = await api.call("POST", `/api/merchants/${id}/webhook/test`, { key });
+    const { body } = await api.call("GET", `/api/merchants/${id}/webhook/status`, { key });
+    return [status, body.state, kinds.length];
+  };
+  acknowledges = false;
+  assertEquals(await tried(), [200, "failing", 0]);
+  acknowledges = true;
+  assertEquals(await tried(), [503, "failing", 1]);
+  let released = 0;
+  release = () => void released++;
+  assertEquals(await tried(), [200, "active", 2]);
+  // it leaves one that waits to resume
+  assertEquals([kinds, released], [[1, 1], 1]);
+  const { body } = await api.call("GET", "/api/webhook-deliveries", { key });
+  assertEquals(
+    body.deliveries.map(({ status }: { readonly status: string }) => status),
+    ["DELIVERED", "DELIVERED", "FAILED"],
+  );
+});
+
 test("a merchant's own redeliveries that wait leave a place to its resume", async () => {
   const options = { slots: 1, perMerchant: 1, waitMs: 60_000, waitingPerMerchant: 4 };
   const places = new SharedPlaces(options);
