@@ -108,6 +108,7 @@ rule("a payout is estimated, signed, sent, found, and its nonce used up", async 
     bytes: signed.bytes,
   });
   assertEquals(await life.lane.next(hot.address, "head"), 1);
+  assertEquals((await chain.furthest()).nonce, 1);
   assertEquals(await life.lane.next(hot.address, "solid"), 0);
   await anvil.mine(2);
   assertEquals((await chain.transaction(signed.txid, "solid")).kind, "found");

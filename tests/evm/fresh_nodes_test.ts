@@ -75,6 +75,16 @@ test("the nonce at the furthest block is the highest that any node names, whiche
   assert(behindMs >= STUCK.ageSeconds * 1_000);
 });
 
+test("the nonce at the furthest block is that block's, although another node behind the same address has an older one", async () => {
+  const block = composeBlock(NEWEST.height, []).head;
+  await using two = nodeAt(NEWEST, 2n, {
+    eth_getTransactionCount: ([, state]) =>
+      state === "latest" ? hex(7) : JSON.stringify(state).includes(block.hash) ? hex(9) : hex(0),
+  });
+  const { height, nonce } = await chainOn(two).furthest();
+  assertEquals([height, nonce], [NEWEST.height, 9]);
+});
+
 test("a transfer that fails at a node that is stuck only is no failed transfer", async () => {
   await using stuck = nodeAt(STUCK, 2n, { eth_estimateGas: () => REVERTED });
   await using good = nodeAt(NEWEST, 2n);

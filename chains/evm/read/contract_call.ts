@@ -23,7 +23,7 @@ export function contractCall(contract: string, data: string, state: StateOf): Rp
 }
 
 /** The state of one block. */
-function stateOf(hash: string): StateOf {
+export function stateOf(hash: string): StateOf {
   return { blockHash: hash, requireCanonical: true };
 }
 
