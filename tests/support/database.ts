@@ -13,7 +13,7 @@ import { leaveSpare, noteTemplate, takeSpare } from "./spare_database.ts";
 
 /** A migrated, otherwise empty database. */
 export interface TestDatabase extends AsyncDisposable {
-  /** Connection string of the database. */
+  /** Connection string of the database, over TCP; pools of the database's own take the nearest way. */
   readonly url: string;
   /** A pool of up to 4 connections. */
   readonly sql: Sql;
@@ -42,24 +42,25 @@ const TEMPLATE_LOCK = "4021993307761200145";
  */
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
-  const { admin, serverUrl } = await joinSharedCluster(async (serverUrl) => {
-    const admin = connect(serverUrl, {
+  const { admin, urls } = await joinSharedCluster(async (urls) => {
+    const admin = connect(urls.nearestUrl, {
       max: 1,
       applicationName: "test-admin",
       connectTimeoutMs: CONNECT_MS,
     });
     await admin`SELECT 1`;
-    return { admin, serverUrl };
+    return { admin, urls };
   });
   const { migrated = true, unused = false } = options;
   const isShared = migrated && !Deno.env.has("TEST_DATABASE_URL");
   let original = "template0";
-  const url = databaseUrl(serverUrl, name);
+  const url = databaseUrl(urls.url, name);
+  const nearestUrl = databaseUrl(urls.nearestUrl, name);
   try {
-    if (migrated) original = await template(admin, serverUrl);
+    if (migrated) original = await template(admin, urls.nearestUrl);
     if (!isShared || unused || !await takeSpare(admin, original, name)) {
       await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(original)}`;
-      if (migrated) await admitHistory(url);
+      if (migrated) await admitHistory(nearestUrl);
     }
   } catch (error) {
     await admin.end({ timeout: 5 });
@@ -67,7 +68,11 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   }
   const pools: Sql[] = [];
   const open = (more: ConnectOptions = {}) => {
-    const pool = connect(url, { applicationName: "test", connectTimeoutMs: CONNECT_MS, ...more });
+    const pool = connect(nearestUrl, {
+      applicationName: "test",
+      connectTimeoutMs: CONNECT_MS,
+      ...more,
+    });
     pools.push(pool);
     return pool;
   };
@@ -78,7 +83,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     connect: open,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: 2 })));
-      if (isShared) await leaveSpare(admin, original, name, url);
+      if (isShared) await leaveSpare(admin, original, name, nearestUrl);
       else await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
       await admin.end({ timeout: 5 });
     },
@@ -118,11 +123,18 @@ function databaseUrl(serverUrl: string, name: string): string {
   return url.href;
 }
 
-/** The template for today's migrations; made by the first test that needs it. */
-async function template(admin: Sql, serverUrl: string): Promise<string> {
+/** Name of the template, by today's migrations: these are read once for all tests of a module. */
+let templateName: Promise<string> | undefined;
+
+async function nameTemplate(): Promise<string> {
   const sums = (await readMigrations()).map((migration) => migration.checksum).join();
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(sums));
-  const name = `migrated_${new Uint8Array(digest).toHex().slice(0, 16)}`;
+  return `migrated_${new Uint8Array(digest).toHex().slice(0, 16)}`;
+}
+
+/** The template for today's migrations; made by the first test that needs it. */
+async function template(admin: Sql, serverUrl: string): Promise<string> {
+  const name = await (templateName ??= nameTemplate());
   if (await exists(admin, name)) return name;
   await admin`SELECT pg_advisory_lock(${TEMPLATE_LOCK})`;
   try {
