@@ -40,6 +40,7 @@ export async function reviveEvents(sql: Sql): Promise<readonly string[]> {
 /**
  * Stores that a merchant's endpoint acknowledges again, or is to be taken for it: a pause ends, and the
  * first of what it is owed is queued. Where deliveries are switched off that waits until they are on.
+ * Nothing is looked for where nothing is owed: all that had their chance in the last days would be passed over.
  *
  * @param tx has locked no row of the outbox yet
  */
@@ -47,10 +48,9 @@ export async function endpointRecovered(tx: AnySql, merchantId: string): Promise
   await lockEndpointSoon(tx, merchantId);
   const [row] = await tx`
     WITH stored AS (
-      INSERT INTO book.second_chance (merchant_id, recovered_at) VALUES (${merchantId}, now())
-      ON CONFLICT (merchant_id) DO UPDATE
-        SET recovered_at = now(), next_probe_at = NULL, probes = 0, probed_id = NULL
-      RETURNING merchant_id)
+      UPDATE book.second_chance
+      SET recovered_at = now(), next_probe_at = NULL, probes = 0, probed_id = NULL
+      WHERE merchant_id = ${merchantId} RETURNING merchant_id)
     SELECT FROM stored JOIN book.merchant m USING (merchant_id)
     WHERE m.webhook_enabled AND m.webhook_url IS NOT NULL`;
   await tx`DELETE FROM book.webhook_endpoint WHERE merchant_id = ${merchantId}`;
@@ -147,7 +147,9 @@ export async function queueProbes(
         FROM next n WHERE s.merchant_id = n.merchant_id AND n.id IS NOT NULL),
       nothing_owed AS (
         DELETE FROM book.second_chance s USING next n
-        WHERE s.merchant_id = n.merchant_id AND n.id IS NULL)
+        WHERE s.merchant_id = n.merchant_id AND n.id IS NULL
+          -- one that another transaction holds is owed all the same
+          AND (${owedEvents(tx, tx`s.merchant_id`, tx`s.owed_from`, 1, false)}) IS NULL)
       UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(), claimed_until = NULL
       FROM next n WHERE n.is_probed AND o.id = n.id AND o.merchant_id = n.merchant_id
       RETURNING o.merchant_id`;

@@ -290,6 +290,7 @@ test("a test event is refused while deliveries are off, and has them made up onc
   await using api = await testApi();
   const { id, key } = await listener(api, hook.url);
   const missed = await addEvent(api.sql, id, { status: "FAILED", attempts: 1 });
+  await api.sql`INSERT INTO book.second_chance (merchant_id, owed_from) VALUES (${id}, ${missed})`;
   const turn = (on: boolean) =>
     api.call("PATCH", `/api/merchants/${id}`, { key, body: { webhookEnabled: on } });
   await turn(false);

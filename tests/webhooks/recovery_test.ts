@@ -125,6 +125,23 @@ test("an event that another session holds keeps its second chance", async () => 
   assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
 });
 
+test("a debt is not forgotten by a probe that finds its only event held", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  const [held = ""] = await fail(sql, merchantId, 1);
+  const letGo = await holdRows(
+    database,
+    (tx) => tx`SELECT FROM book.outbox WHERE id = ${held} FOR UPDATE`,
+  );
+  const outbox = createOutbox(sql);
+  assertEquals(await outbox.probe(), []);
+  await letGo();
+  assertEquals((await chance(sql))?.owed_from, held);
+  await sql`UPDATE book.second_chance SET recovered_at = now()`;
+  assertEquals(await outbox.revive(), [merchantId]);
+});
+
 test("what fails again after its second chance is owed nothing: nobody looks for it any more", async () => {
   await using database = await testDatabase();
   const { sql } = database;

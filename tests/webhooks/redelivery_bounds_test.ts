@@ -109,6 +109,27 @@ test("a range reads no more rows than it looks at, of a merchant whom the planne
   assertLess(200, read);
 });
 
+test("a resume passes over no failed events of a merchant that is owed nothing", async () => {
+  await using database = await testDatabase({ max: 1 });
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { webhookUrl: URL_OF_SHOP });
+  const ids = Array.from({ length: 3_000 }, () => newId("evt"));
+  await sql`
+    INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, created_at, attempts)
+    SELECT id, ${merchantId}, 'dep_1', 'deposit.confirmed', '{}', 'FAILED', now(), 1
+    FROM unnest(${ids}::text[]) AS o(id)`;
+  await sql`INSERT INTO book.event_revival (event_id, merchant_id) SELECT id, merchant_id FROM book.outbox`;
+  const before = await readSoFar(sql);
+  await resumeEndpoint(sql, merchantId, null);
+  assertLess(await readSoFar(sql) - before, 100);
+  // what is owed is looked for, and what was passed over is counted at all
+  await sql`INSERT INTO book.second_chance (merchant_id, owed_from) VALUES (${merchantId}, ${
+    ids[0] ?? ""
+  })`;
+  await resumeEndpoint(sql, merchantId, null);
+  assertLess(1_000, await readSoFar(sql) - before);
+});
+
 test("of an event that was sent again and again the newest attempts are read alone", async () => {
   await using database = await testDatabase({ max: 2 });
   const { sql } = database;
