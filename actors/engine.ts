@@ -253,6 +253,7 @@ export class Engine {
   /** Takes up everything that is in flight and starts to poll. */
   async start(): Promise<void> {
     await this.history.poll();
+    await this.addressBook.look();
     await this.merchants.settings();
     await this.#wakeMerchants();
     await this.#payments.watchMissed();
@@ -273,6 +274,7 @@ export class Engine {
       tasks.every(`poll ${network}`, pace(network).pollMs, () => poll(network));
     }
     tasks.every("compare history", HISTORY_MS, () => this.history.poll());
+    tasks.every("look at address numbers", HISTORY_MS, () => this.addressBook.look());
     for (const [network, prover] of this.#provers) {
       tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.poll());
     }

@@ -8,6 +8,7 @@
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import {
+  readNextIndexes,
   takeIndexes,
   watchAddresses,
   type WatchedAddress,
@@ -21,7 +22,7 @@ import { newId } from "../runtime/ids.ts";
 
 /** Indexes that are taken from the database at once; unused ones are skipped by a restart. */
 const NUMBERS = 50;
-/** Indexes above the highest one taken here that other nodes may have handed out, where the database is set back. */
+/** Indexes above the highest known one that other nodes may have handed out since the last look, where the database is set back. */
 const OF_OTHERS = 1_000;
 /** The most addresses of one insert: deriving them keeps the thread for some 50 ms. */
 const ROUND = 100;
@@ -85,9 +86,14 @@ class NetworkBook {
     this.#bounds = bounds;
   }
 
-  /** The highest derivation index that was ever taken here; null: none was. */
+  /** The highest derivation index that was ever taken, here or by another node as last seen; null: none is known. */
   get highest(): number | null {
     return this.#highest;
+  }
+
+  /** Takes in that an index and all below it are taken. */
+  recordTaken(index: number): void {
+    this.#highest = Math.max(index, this.#highest ?? 0);
   }
 
   /** Current state. */
@@ -186,6 +192,8 @@ class NetworkBook {
 
   async #number(): Promise<void> {
     const count = NUMBERS * Math.ceil(Math.min(ROUND, Math.max(1, this.#waiting.size)) / NUMBERS);
+    // known before these are taken: a look meanwhile sees them as well
+    const highest = this.#highest;
     const taken = await takeIndexes(this.#sql, this.network, count, this.#bounds.rowMs);
     if (taken === "held") {
       throw unavailable("timeout", "another transaction holds the row of its numbers", this);
@@ -194,7 +202,6 @@ class NetworkBook {
       const why = "the database has another history, or no signer attested the wallet";
       throw unavailable("network", why, this);
     }
-    const highest = this.#highest;
     if (highest !== null && taken <= highest) {
       // numbers only grow: those of an older copy of the database are other customers' addresses
       const { network } = this;
@@ -202,7 +209,7 @@ class NetworkBook {
       logEvent("wallet.numbers_set_back", { network, walletIndex: highest });
       return await this.#number();
     }
-    this.#highest = taken + count - 1;
+    this.recordTaken(taken + count - 1);
     this.#indexes = Array.from({ length: count }, (_, n) => taken + n);
   }
 
@@ -230,9 +237,11 @@ const BOUNDS: AddressBounds = { takeMs: 3_000, rowMs: 1_000 };
 
 /** The fresh addresses of all networks, each by itself. */
 export class AddressBook {
+  readonly #sql: Sql;
   readonly #books: ReadonlyMap<Network, NetworkBook>;
 
   constructor(sql: Sql, chains: ReadonlyMap<Network, Chain>, bounds: AddressBounds = BOUNDS) {
+    this.#sql = sql;
     this.#books = new Map(
       [...chains].map(([network, chain]) => [network, new NetworkBook(sql, chain, bounds)]),
     );
@@ -259,7 +268,19 @@ export class AddressBook {
     }
   }
 
-  /** The highest derivation index that was ever taken here, by network. */
+  /**
+   * Looks which numbers are taken by now: of an older copy of the database a node could not tell numbers that it has not
+   * taken itself.
+   *
+   * @throws when the database is away
+   */
+  async look(): Promise<void> {
+    for (const [network, next] of await readNextIndexes(this.#sql)) {
+      if (next > 0) this.#books.get(network)?.recordTaken(next - 1);
+    }
+  }
+
+  /** The highest derivation index that is known to be taken, by network. */
   get highest(): ReadonlyMap<Network, number> {
     return new Map(
       [...this.#books].flatMap(([network, { highest }]) =>

@@ -35,7 +35,7 @@ export interface HistoryWatchDeps {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, Pick<Chain, "deriveAddress">>;
   readonly acknowledged: AcknowledgedCommits;
-  /** The highest derivation indexes that this process has taken. */
+  /** The highest derivation indexes that are known to be taken. */
   readonly highestIndexes: () => ReadonlyMap<Network, number>;
   /** Forgets everything that was read from the database. */
   readonly dropCaches: () => void;

@@ -65,6 +65,13 @@ export async function takeIndexes(
   return row.first;
 }
 
+/** The index of each network that is taken next; those below were taken. */
+export async function readNextIndexes(sql: Sql): Promise<ReadonlyMap<Network, number>> {
+  const rows = await sql<{ network: Network; next: number }[]>`
+    SELECT network, next_index AS next FROM hub.wallet`;
+  return new Map(rows.map(({ network, next }) => [network, next]));
+}
+
 /** The merchant of an address. */
 export interface AddressOwner {
   readonly address: string;

@@ -140,3 +140,35 @@ test("an address that was handed out is handed out to nobody else where the data
   assertEquals(then.filter((address) => first.includes(address)), []);
   assertEquals(new Set(then).size, 100);
 });
+
+test("what another node has handed out is handed out by none where the database is set back to after this one's last numbers", async () => {
+  await using database = await testDatabase({ max: 8 });
+  const { sql } = database;
+  const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
+  const [book, ofOtherNode] = [await openBook(database), bookOn(database)];
+  const take = async (from: AddressBook, merchantId: string) => {
+    const taken = Array.from({ length: 50 }, () => from.take("TRX", merchantId));
+    return (await Promise.all(taken)).map(({ address }) => address);
+  };
+  await take(book, one);
+  const first = await take(ofOtherNode, one);
+  await book.look();
+  await sql`DELETE FROM hub.address WHERE network = 'TRX' AND wallet_index >= 50`;
+  await sql`UPDATE hub.wallet SET next_index = 50 WHERE network = 'TRX'`;
+  const then = await take(book, other);
+  assertEquals(then.filter((address) => first.includes(address)), []);
+});
+
+test("a look at numbers that are being taken skips none of them", async () => {
+  await using database = await testDatabase({ max: 8 });
+  const merchantId = await addMerchant(database.sql);
+  const book = await openBook(database);
+  await book.look();
+  const [taken] = await Promise.all([
+    Promise.all(Array.from({ length: 300 }, () => book.take("TRX", merchantId))),
+    ...Array.from({ length: 6 }, async () => {
+      for (let i = 0; i < 100; i++) await book.look();
+    }),
+  ]);
+  assertEquals(taken.filter(({ index }) => index >= 300), []);
+});
