@@ -11,8 +11,11 @@ import type { ApiContext } from "../http/context.ts";
 import { lettersOf } from "../http/near_miss.ts";
 
 const LETTERS = lettersOf("txHash");
-/** Whole words that may be an id, with its prefix or without: alone, in a link of an explorer, among other words. */
-const WORDS = /(?<![0-9a-z])(?:0x)?[0-9a-f]{64}(?![0-9a-z])/gi;
+/**
+ * Whole words that may be an id, with its prefix or without: alone, in a link of an explorer, also where it is written as a
+ * part of another link (`%2F`), among other words.
+ */
+const WORDS = /(?:(?<![0-9a-z])|(?<=%[0-9a-f]{2}))(?:0x)?[0-9a-f]{64}(?![0-9a-z])/gi;
 /** Characters of a name that are repeated in an answer. */
 const LONGEST_SHOWN = 100;
 

@@ -24,6 +24,7 @@ const MISNAMED: readonly (readonly [object, ...string[]])[] = [
   [{ note: TXID.toUpperCase() }, "note"],
   [{ depositHash: ` 0x${TXID}\n` }, "depositHash"],
   [{ proof: LINK }, "proof"],
+  [{ proof: `https://mail.example/?to=${encodeURIComponent(LINK)}` }, "proof"],
   [{ note: `paid with ${TXID}.` }, "note"],
   [{ "": `TRX:${TXID}` }, ""],
   [{ txs: [7, TXID] }, "txs", "1"],
@@ -74,6 +75,10 @@ Deno.test("an id is told by the spelling of the deposit's network: where it has 
   for (const network of ["ETH", "BNB"] as const) {
     assertEquals(isRefused({ proof: `0x${TXID}` }, network), true);
     assertEquals(isRefused({ proof: `https://explorer.example/tx/0x${TXID}#logs` }, network), true);
+    assertEquals(
+      isRefused({ proof: `?to=https%3A%2F%2Fexplorer.example%2Ftx%2F0x${TXID}` }, network),
+      true,
+    );
     assertEquals(isRefused({ invoiceSha256: TXID }, network), false);
   }
   assertEquals(isRefused({ invoiceSha256: TXID }, "TRX"), true);
