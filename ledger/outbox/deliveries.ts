@@ -1,6 +1,6 @@
 import type { Fragment } from "postgres";
 import { type HubAudit, writeAudit } from "../audit.ts";
-import type { Sql } from "../database/connect.ts";
+import type { AnySql, Sql } from "../database/connect.ts";
 import type { Page, PageRequest } from "../lists/list_page.ts";
 import { type EventRow, eventTable } from "../rows.ts";
 import { UNDER_ONE_USD } from "./withheld.ts";
@@ -174,12 +174,32 @@ export async function redeliverEvent(
       WITH queued AS (
         UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(),
           claimed_until = CASE o.status WHEN 'PENDING' THEN o.claimed_until END
-        WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId} RETURNING o.merchant_id),
+        WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId}
+        RETURNING o.merchant_id, o.id, o.attempts),
+      forgotten AS (${forgetAttempts(tx, merchantId)}),
       resumed AS (
         DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM queued))
       SELECT 1 FROM queued`;
     return rows.length > 0;
   });
+}
+
+/** Attempts of an event that are forgotten by one redelivery: more than its retries make. */
+const FORGOTTEN = 100;
+
+/**
+ * Statement that forgets the attempts which are read no more, of the events of a CTE `queued (id, attempts)`: a
+ * merchant may have its events sent again without end, and each attempt keeps 2 kB of the answer. They are found
+ * event by event, whatever the planner knows of the table.
+ */
+function forgetAttempts(sql: AnySql, merchantId: string): Fragment {
+  return sql`
+    DELETE FROM book.delivery_attempt WHERE ctid = ANY (ARRAY(
+      SELECT x.ctid FROM queued q CROSS JOIN LATERAL (
+        SELECT a.ctid FROM book.delivery_attempt a
+        WHERE a.event_id = q.id AND a.number <= q.attempts - ${ATTEMPTS_READ}::int
+          AND a.merchant_id = ${merchantId}
+        ORDER BY a.event_id, a.number LIMIT ${FORGOTTEN}) x))`;
 }
 
 /** Which events are to be sent once more. */
@@ -243,7 +263,8 @@ export async function redeliverEvents(
         -- by their ids, whatever the planner knows of the merchant: joined, all its events were compared with all that are due
         WHERE o.id = ANY (ARRAY(SELECT d.id FROM due d)) AND o.merchant_id IS NOT DISTINCT FROM ${merchantId}
           AND o.status IS NOT DISTINCT FROM ${range.status}
-        RETURNING o.id),
+        RETURNING o.id, o.attempts),
+      forgotten AS (${forgetAttempts(tx, merchantId)}),
       resumed AS (
         DELETE FROM book.webhook_endpoint
         WHERE merchant_id = ${merchantId} AND EXISTS (SELECT FROM due))

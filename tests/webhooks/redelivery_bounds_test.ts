@@ -144,6 +144,29 @@ test("of an event that was sent again and again the newest attempts are read alo
   assertEquals(numbers, Array.from({ length: ATTEMPTS_READ }, (_, i) => i + 8));
 });
 
+test("events that are sent again and again keep the attempts alone that are read", async () => {
+  await using database = await testDatabase({ max: 2 });
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { webhookUrl: URL_OF_SHOP });
+  const made = ATTEMPTS_READ + 7;
+  const ids = [await addEvent(sql, merchantId), await addEvent(sql, merchantId)];
+  await sql`UPDATE book.outbox SET status = 'FAILED', attempts = ${made}`;
+  await sql`
+    INSERT INTO book.delivery_attempt (event_id, number, merchant_id, outcome, duration_ms)
+    SELECT id, i, ${merchantId}, 'timeout', 1 FROM unnest(${ids}::text[]) AS e(id), generate_series(1, ${made}::int) i`;
+  const kept = async () =>
+    (await sql`
+      SELECT min(number) AS first, count(*)::int AS n FROM book.delivery_attempt
+      GROUP BY event_id ORDER BY event_id = ${ids[0] ?? ""} DESC`).map((
+      { first, n },
+    ) => [first, n]);
+  await redeliverEvent(sql, merchantId, ids[0] ?? "");
+  assertEquals(await kept(), [[8, ATTEMPTS_READ], [1, made]]);
+  const range = { status: "FAILED", from: 0, until: Date.now() + 3_600_000 } as const;
+  assertEquals((await redeliverEvents(sql, merchantId, range, 10, () => null)).count, 1);
+  assertEquals(await kept(), [[8, ATTEMPTS_READ], [8, ATTEMPTS_READ]]);
+});
+
 test("a request waits for a merchant's outbox for a bounded time, whatever holds it", async () => {
   await using database = await testDatabase({ max: 8, statementTimeoutMs: 60_000 });
   const { sql } = database;
