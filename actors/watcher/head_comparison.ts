@@ -137,13 +137,15 @@ export class HeadComparison {
 
   /**
    * Takes in up to where solid blocks are read; forgets what was waited for where that is read. Nodes that were behind the clock may
-   * be so still, as one that catches up for hours: newest blocks are compared once more.
+   * be so still, as one that catches up for hours: newest blocks are compared once more. A comparison that was begun meanwhile, as
+   * the database was set back, is left as it is: what it has found is above what was waited for before.
    */
   recordRead(height: number, time: number): void {
     if (this.#awaited === null) return;
     if (height < this.#awaited.height && time < this.#awaited.time) return;
     const { behindMs, time: until } = this.#awaited;
     this.#awaited = null;
+    if (!this.#isOver) return;
     this.#unknown = null;
     if (behindMs === undefined || time >= until) return;
     this.#behindBefore = behindMs;

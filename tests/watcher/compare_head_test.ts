@@ -253,6 +253,48 @@ test("a node that catches up for hours holds signing and refunds until it has, h
   assertEquals(await start.look(), false);
 });
 
+test("a database that is set back while blocks of nodes behind the clock are awaited has as many awaited once more", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  said.behindMs = 180 * MINUTE;
+  const look = async (tries: number) => {
+    for (let i = 0; i < tries; i++) {
+      assertEquals(await start.look(), true);
+      clock.now += MINUTE / 10;
+    }
+    return memory.comparison.awaited;
+  };
+  assertEquals(await look(12), SOLID + 210);
+  memory.recordSigned(3n, 4n);
+  await look(1);
+  memory.recordRead(SOLID + 210, 1);
+  said.newest = SOLID + 210;
+  assertEquals(await look(11), SOLID + 420);
+});
+
+test("what newest blocks show to be unknown is awaited, also where what was awaited before is read meanwhile", async () => {
+  await using start = await openStart();
+  const { memory, clock, said } = start;
+  said.newest = SOLID + 1;
+  said.blocks = [blockAt(SOLID + 1, ["unknown"])];
+  await start.look();
+  assertEquals(memory.comparison.awaited, SOLID + 11);
+  memory.recordSigned(3n, 4n);
+  said.newest = SOLID + 20;
+  said.blocks = Array.from(
+    { length: 19 },
+    (_, i) => blockAt(SOLID + 1 + i, i > 10 ? ["more"] : []),
+  );
+  // all but the last one
+  await start.look();
+  memory.recordRead(SOLID + 11, 1);
+  await start.sql`UPDATE hub.cursor SET height = ${SOLID + 11}, hash = ${String(SOLID + 11)}`;
+  said.blocks = [...said.blocks, blockAt(SOLID + 20)];
+  clock.now += MINUTE / 10;
+  await start.look();
+  assertEquals([memory.comparison.state, memory.comparison.awaited], ["over", SOLID + 30]);
+});
+
 test("a solid block that was made after nodes were behind the clock ends what they lack", async () => {
   await using start = await openStart();
   const { memory, clock, said } = start;
