@@ -79,8 +79,12 @@ export class HeadComparison {
       this.#behind.behindMs < this.#behindBefore - CATCHES_UP_MS;
   }
 
-  /** Has the comparison made once more: the database was set back meanwhile. */
+  /**
+   * Has the comparison made once more: the database was set back meanwhile. What one before it has found stays awaited, and decides
+   * nothing of what is found now; what one that did not end has found counts.
+   */
   begin(): void {
+    if (this.#isOver) this.#unknown = null;
     this.#behindBefore = null;
     this.#restart();
   }
@@ -118,14 +122,19 @@ export class HeadComparison {
   }
 
   /**
-   * Ends it: signing waits until the scan has read what the books lack.
+   * Ends it: signing waits until the scan has read what the books lack, and what was awaited before.
    *
    * @param awaited above the newest block by which they lack it, as a node may be behind the one that showed it, or the block be
    *   taken back
    */
   waitFor(awaited: AwaitedPlace): void {
     this.#isOver = true;
-    this.#awaited = awaited;
+    const { height = 0, time = 0 } = this.#awaited ?? {};
+    this.#awaited = {
+      ...awaited,
+      height: Math.max(height, awaited.height),
+      time: Math.max(time, awaited.time),
+    };
   }
 
   /** Takes in a try that nodes did not answer. @returns true where no other is made */

@@ -1,55 +1,16 @@
 /** The comparison of newest blocks with the books: what it waits for, and for how long. @module */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { compareHead } from "../../actors/watcher/compare_head.ts";
-import {
-  isBehindSigning,
-  ScanMemory,
-  type WatcherStatus,
-} from "../../actors/watcher/scan_memory.ts";
+import { isBehindSigning, type WatcherStatus } from "../../actors/watcher/scan_memory.ts";
 import { watcherActors } from "../../actors/watcher/watcher_actor.ts";
 import { chainReasons } from "../../app/health/chains.ts";
 import { kindOf } from "../../app/health/reason_table.ts";
-import { type Block, type Chain, ChainUnavailable, type Transfer } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { amount } from "../support/books.ts";
-import { testDatabase } from "../support/database.ts";
-import { PAPER_BLOCK, paperChain } from "../support/paper_chain.ts";
+import { PAPER_BLOCK } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { blockAt, MINUTE, openStart, SOLID } from "./support/head_start.ts";
 
 const test = testNeeding(DATABASE);
-const MINUTE = 60_000;
-const SOLID = PAPER_BLOCK.height;
-
-/** A block that continues the one before; what it holds left the hot wallet. */
-function blockAt(height: number, spends: readonly string[] = [], parentHash?: string): Block {
-  const at = PAPER_BLOCK.time + height * 3_000;
-  const transfers = spends.map((txid): Transfer => ({
-    txid,
-    logIndex: 0,
-    currency: "USDT",
-    eventFrom: "hot-wallet",
-    eventTo: "customer",
-    amount: amount("5"),
-    diesAfter: at,
-    expiresAt: at,
-  }));
-  return {
-    height,
-    parentHeight: height - 1,
-    hash: String(height),
-    parentHash: parentHash ?? String(height - 1),
-    time: at,
-    tick: at,
-    transactions: spends.map((txid) => ({ txid, success: true, failure: null, fee: amount("1") })),
-    transfers,
-  };
-}
-
-/** Waits as a node does that is slow. */
-async function passed(ms: number): Promise<void> {
-  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 /** Sets the number of signed batches back, as no statement of the service can. */
 async function setBackTo(sql: Sql, batches: number): Promise<void> {
@@ -57,68 +18,6 @@ async function setBackTo(sql: Sql, batches: number): Promise<void> {
     await tx`SET LOCAL session_replication_role = replica`;
     await tx`UPDATE book.signing_turn SET batches = ${batches}`;
   });
-}
-
-/** A start whose scan has read all solid blocks; the chain above them is what a test says. */
-async function openStart() {
-  const database = await testDatabase();
-  const { sql } = database;
-  const { height, hash, time, tick } = PAPER_BLOCK;
-  await sql`
-    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
-    VALUES ('TRX', 'solid', ${height}, ${hash}, ${new Date(time)}, ${new Date(
-    time,
-  )}, ${tick}, ${tick})`;
-  const clock = { now: 1_000 };
-  const said = {
-    newest: SOLID,
-    behindMs: 0,
-    blocks: [] as readonly Block[],
-    isSilent: false,
-    answersAfterMs: 0,
-    asked: 0,
-  };
-  const heard = () => {
-    if (said.isSilent) throw new ChainUnavailable("timeout", "Cannot read as nodes are silent");
-  };
-  const chain: Chain = paperChain("TRX", {
-    // what a node says that is in step, and behind the others
-    head: () => Promise.resolve(PAPER_BLOCK),
-    furthest: async () => {
-      said.asked++;
-      await passed(said.answersAfterMs);
-      const { newest: height, behindMs } = said;
-      return said.isSilent
-        ? Promise.reject(new ChainUnavailable("timeout", "Cannot read as nodes are silent"))
-        : Promise.resolve({ ...PAPER_BLOCK, height, behindMs, nonce: null });
-    },
-    async *blocks(from, to) {
-      await passed(said.answersAfterMs);
-      for (let at = from; at <= to; at++) {
-        heard();
-        const block = said.blocks.find((one) => one.height === at);
-        if (block === undefined) return yield { kind: "missing", height: at };
-        yield { kind: "block", block };
-      }
-    },
-  });
-  const memory = new ScanMemory(chain, () => clock.now);
-  memory.recordChainSolid({ height, time });
-  memory.recordRead(height, time);
-  const watched = { sql, chain, memory, wakeMerchants: () => {} };
-  const look = async () => {
-    await compareHead(watched, new AbortController().signal);
-    return isBehindSigning(memory.status);
-  };
-  return {
-    sql,
-    chain,
-    clock,
-    said,
-    memory,
-    look,
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  };
 }
 
 test("a transfer that the books have never signed holds signing until half a minute of blocks above the newest is read, and newer blocks hold it no longer", async () => {
@@ -251,48 +150,6 @@ test("a node that catches up for hours holds signing and refunds until it has, h
   said.behindMs = 0;
   said.newest = SOLID;
   assertEquals(await start.look(), false);
-});
-
-test("a database that is set back while blocks of nodes behind the clock are awaited has as many awaited once more", async () => {
-  await using start = await openStart();
-  const { memory, clock, said } = start;
-  said.behindMs = 180 * MINUTE;
-  const look = async (tries: number) => {
-    for (let i = 0; i < tries; i++) {
-      assertEquals(await start.look(), true);
-      clock.now += MINUTE / 10;
-    }
-    return memory.comparison.awaited;
-  };
-  assertEquals(await look(12), SOLID + 210);
-  memory.recordSigned(3n, 4n);
-  await look(1);
-  memory.recordRead(SOLID + 210, 1);
-  said.newest = SOLID + 210;
-  assertEquals(await look(11), SOLID + 420);
-});
-
-test("what newest blocks show to be unknown is awaited, also where what was awaited before is read meanwhile", async () => {
-  await using start = await openStart();
-  const { memory, clock, said } = start;
-  said.newest = SOLID + 1;
-  said.blocks = [blockAt(SOLID + 1, ["unknown"])];
-  await start.look();
-  assertEquals(memory.comparison.awaited, SOLID + 11);
-  memory.recordSigned(3n, 4n);
-  said.newest = SOLID + 20;
-  said.blocks = Array.from(
-    { length: 19 },
-    (_, i) => blockAt(SOLID + 1 + i, i > 10 ? ["more"] : []),
-  );
-  // all but the last one
-  await start.look();
-  memory.recordRead(SOLID + 11, 1);
-  await start.sql`UPDATE hub.cursor SET height = ${SOLID + 11}, hash = ${String(SOLID + 11)}`;
-  said.blocks = [...said.blocks, blockAt(SOLID + 20)];
-  clock.now += MINUTE / 10;
-  await start.look();
-  assertEquals([memory.comparison.state, memory.comparison.awaited], ["over", SOLID + 30]);
 });
 
 test("a solid block that was made after nodes were behind the clock ends what they lack", async () => {
