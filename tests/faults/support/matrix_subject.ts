@@ -5,7 +5,6 @@ import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { eventually } from "./client.ts";
 import { NODE_MS } from "./patience.ts";
 import type { Rig } from "./matrix_rig.ts";
-import { SOLID_LAG } from "./rig_node.ts";
 
 /** Amount of every deposit of the matrix. */
 export const DEPOSIT = "100";
@@ -110,12 +109,9 @@ export async function until(
   }, NODE_MS);
 }
 
-/**
- * Makes as many blocks as make the next one solid, once the scan has read those that are: a slow machine never
- * catches up with a chain that grows faster.
- */
+/** Makes the next block once the scan has read the solid ones: a slow machine never catches up with a chain that grows faster. */
 export async function mineWhenRead(rig: Rig): Promise<void> {
-  if (await isRead(rig)) await rig.mine(SOLID_LAG + 1);
+  if (await isRead(rig)) await rig.mine(1);
   await new Promise((resolve) => setTimeout(resolve, 60));
 }
 
