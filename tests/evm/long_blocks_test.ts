@@ -183,7 +183,8 @@ test("others have the thread while many receipts are proven of which each alone 
   const data = `0x${"5c".repeat(240 * 1024)}`;
   const { head, receipts } = composeBlock(
     1,
-    Array.from({ length: 12 }, () => ({ logs: [{ ...EMPTY_LOG, data }] })),
+    // several times the work of a slice, also on a fast machine
+    Array.from({ length: 60 }, () => ({ logs: [{ ...EMPTY_LOG, data }] })),
   );
   const tokens = new Map();
   using read = new LongReads({ tokens, totalTimeoutMs: 15_000, nodes: 1 }).begin(1, head.hash);
