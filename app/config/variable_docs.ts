@@ -100,7 +100,7 @@ function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
   });
 }
 
-/** Names whose texts are paths, secrets or addresses, which their schemas do not tell. */
+/** Names whose texts are paths, secrets, addresses or lists, which their schemas do not tell. */
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/_(SECRET|KEY|KEYS)$|_API_KEY$/, "secret"],
   [/DATABASE_URL$/, "postgres URL"],
@@ -114,6 +114,8 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/_(CONTRACT|COLD_ADDRESS)$/, "address on the chain"],
   [/_(FACTOR|MARGIN)$/, "decimal"],
   [/_(ABOVE|FLOOR|CEILING|TARGET)$|_LOW_\w+$|_FEE_CAP$/, "amount"],
+  [/^DEV_CHAINS$/, "networks"],
+  [/_RECEIPT_TYPES$/, "whole numbers"],
 ];
 
 function kindOf(name: string, schema: unknown): string {
