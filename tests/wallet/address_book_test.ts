@@ -123,7 +123,7 @@ test("a request that has waited for its time is given up, and the address that w
   assertEquals(rows[0]?.n, 1);
 });
 
-test("an address that was handed out is handed out to nobody else where the database is set back under a service that runs on", async () => {
+test("a running service whose database is set back gives no merchant an address that another one has", async () => {
   await using database = await testDatabase({ max: 8 });
   const { sql } = database;
   const [one, other] = [await addMerchant(sql), await addMerchant(sql)];

@@ -14,17 +14,11 @@ import { proveTransfer, readAwaitedProof } from "../../ledger/watcher/deposit_pr
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { findMisnamed } from "../../ledger/watcher/renamed_transfers.ts";
-import {
-  addMerchant,
-  amount,
-  booksFaults,
-  openJournal,
-  SOMEWHERE,
-  until,
-} from "../support/books.ts";
+import { addMerchant, amount, booksFaults, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { transferFinding } from "./support/transfer_finding.ts";
 
 const test = testNeeding(DATABASE);
 const TRUE_ID = `0x${"a".repeat(64)}`;
@@ -47,22 +41,8 @@ async function openBooks() {
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await sql`UPDATE book.pair SET deposits_enabled = true WHERE network = ${network}`;
-  const found = (txid: string, fields: Partial<TransferFinding> = {}): TransferFinding => ({
-    merchantId,
-    addressId: "adr_1",
-    txid,
-    logIndex: 0,
-    blockLog: 3,
-    currency: "USDT",
-    amount: amount("700"),
-    from: SOMEWHERE,
-    to: "receiver",
-    height: 5,
-    hash: "block 5",
-    diesAfter: Number.MAX_SAFE_INTEGER,
-    expiresAt: 4_102_444_800_000,
-    ...fields,
-  });
+  const found = (txid: string, fields: Partial<TransferFinding> = {}) =>
+    transferFinding(merchantId, txid, { blockLog: 3, ...fields });
   const heard = async () => {
     journal.wake(merchantId);
     await until(async () => {

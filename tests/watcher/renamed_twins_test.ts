@@ -7,16 +7,10 @@ import { recordSweepItems } from "../../ledger/sweeps/items.ts";
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { findMisnamed } from "../../ledger/watcher/renamed_transfers.ts";
-import {
-  addMerchant,
-  amount,
-  booksFaults,
-  openJournal,
-  SOMEWHERE,
-  until,
-} from "../support/books.ts";
+import { addMerchant, amount, booksFaults, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { transferFinding } from "./support/transfer_finding.ts";
 
 const test = testNeeding(DATABASE);
 const TRUE_ID = `0x${"a".repeat(64)}`;
@@ -29,22 +23,8 @@ async function openBooks() {
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await sql`UPDATE book.pair SET deposits_enabled = true WHERE network = 'ETH'`;
-  const found = (txid: string, fields: Partial<TransferFinding> = {}): TransferFinding => ({
-    merchantId,
-    addressId: "adr_1",
-    txid,
-    logIndex: 0,
-    blockLog: 3,
-    currency: "USDT",
-    amount: amount("700"),
-    from: SOMEWHERE,
-    to: "receiver",
-    height: 5,
-    hash: "block 5",
-    diesAfter: Number.MAX_SAFE_INTEGER,
-    expiresAt: 4_102_444_800_000,
-    ...fields,
-  });
+  const found = (txid: string, fields: Partial<TransferFinding> = {}) =>
+    transferFinding(merchantId, txid, { blockLog: 3, ...fields });
   const record = async (txid: string, fields: Partial<TransferFinding> = {}) => {
     await recordTransfers(sql, "ETH", "solid", [found(txid, fields)]);
     journal.wake(merchantId);

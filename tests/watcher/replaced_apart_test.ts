@@ -3,9 +3,10 @@ import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts"
 import { proveTransfer, readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
 import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
-import { addMerchant, amount, SOMEWHERE, until } from "../support/books.ts";
+import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { transferFinding } from "./support/transfer_finding.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -14,20 +15,8 @@ test("what is proven of a large transfer is what is credited, where two readings
   const { sql } = database;
   const merchantId = await addMerchant(sql);
   await setDepositProofRule(sql, "TRX", amount("50"));
-  const found = (txid: string, text: string): TransferFinding => ({
-    merchantId,
-    addressId: "adr_1",
-    txid,
-    logIndex: 0,
-    currency: "USDT",
-    amount: amount(text),
-    from: SOMEWHERE,
-    to: "receiver",
-    height: 5,
-    hash: "block 5",
-    diesAfter: Number.MAX_SAFE_INTEGER,
-    expiresAt: 4_102_444_800_000,
-  });
+  const found = (txid: string, text: string) =>
+    transferFinding(merchantId, txid, { amount: amount(text) });
   const record = (...findings: readonly TransferFinding[]) =>
     recordTransfers(sql, "TRX", "solid", findings);
   await record(found("one", "700"), found("two", "700"));

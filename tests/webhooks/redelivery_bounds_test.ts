@@ -186,16 +186,30 @@ test("a request waits for a merchant's outbox for a bounded time, whatever holds
   await Promise.all(waits.map((wait) => wait()));
 });
 
+/** Few connections of each kind to an interface's database, and a second interface that works with them. */
+function openPools(api: Awaited<ReturnType<typeof testApi>>, requests: number) {
+  const open = (max: number) => connect(api.databaseUrl, { max });
+  const pools = { requests: open(requests), pages: open(1), reads: open(1), operators: open(1) };
+  const slots = new ReadSlots({ slots: 1, perMerchant: 1, waitMs: 60_000 });
+  return {
+    ...pools,
+    front: () =>
+      testApi({
+        sql: api.sql,
+        merchants: api.journal,
+        pools: { ...pools, slots },
+        redeliveryPlaces: openRedeliveryPlaces(pools.requests),
+      }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
+    },
+  };
+}
+
 test("one merchant's redeliveries keep no connection from another that makes and revokes keys", async () => {
   await using api = await testApi();
-  const open = (max: number) => connect(api.databaseUrl, { max });
-  const pools = { requests: open(3), pages: open(1), reads: open(1), operators: open(1) };
-  await using front = await testApi({
-    sql: api.sql,
-    merchants: api.journal,
-    pools: { ...pools, slots: new ReadSlots({ slots: 1, perMerchant: 1, waitMs: 60_000 }) },
-    redeliveryPlaces: openRedeliveryPlaces(pools.requests),
-  });
+  await using pools = openPools(api, 3);
+  await using front = await pools.front();
   const busy = await api.addMerchant();
   const other = await api.addMerchant();
   await api.sql`
@@ -238,19 +252,12 @@ test("one merchant's redeliveries keep no connection from another that makes and
     body,
   });
   assertEquals(again.body, { redelivered: 0, isComplete: true, lastEventId: null });
-  await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
 });
 
 test("what one merchant's resumes read keeps no connection from another's key", async () => {
   await using api = await testApi();
-  const open = (max: number) => connect(api.databaseUrl, { max });
-  const pools = { requests: open(2), pages: open(1), reads: open(1), operators: open(1) };
-  await using front = await testApi({
-    sql: api.sql,
-    merchants: api.journal,
-    pools: { ...pools, slots: new ReadSlots({ slots: 1, perMerchant: 1, waitMs: 60_000 }) },
-    redeliveryPlaces: openRedeliveryPlaces(pools.requests),
-  });
+  await using pools = openPools(api, 2);
+  await using front = await pools.front();
   const busy = await api.addMerchant();
   const other = await api.addMerchant();
   const held = Promise.withResolvers<void>();
@@ -276,7 +283,6 @@ test("what one merchant's resumes read keeps no connection from another's key", 
     await slow;
     await Promise.allSettled(resumes);
   }
-  await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })));
 });
 
 test("an acknowledged test ends a pause in a place of its merchant's outbox alone", async () => {
