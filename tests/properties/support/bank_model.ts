@@ -82,6 +82,11 @@ function halfUp(amount: bigint, perMillion: bigint): bigint {
   return (amount * perMillion * 2n + TOKEN) / (2n * TOKEN);
 }
 
+/** Events of a deposit's end: its own and its line's; a small one's own alone, kept and never sent. */
+function depositEvents(amount: bigint): number {
+  return amount < TOKEN ? 1 : 2;
+}
+
 function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
@@ -190,7 +195,7 @@ export class Bank {
         if (deposit?.status !== "PENDING") return;
         deposit.status = "FAILED";
         merchant.pending -= deposit.amount;
-        if (deposit.amount >= TOKEN) merchant.events += 2;
+        merchant.events += depositEvents(deposit.amount);
         return;
       }
       case "submitted":
@@ -223,15 +228,14 @@ export class Bank {
     deposit.status = "CONFIRMED";
     if (amount < TOKEN) {
       merchant.available += amount;
-      // it is kept and never sent
-      merchant.events++;
+      merchant.events += depositEvents(amount);
       return;
     }
     const commission = halfUp(amount, merchant.rate);
     const activation = merchant.isActivated ? 0n : least(ACTIVATION_FEE, amount - commission);
     merchant.isActivated = true;
     merchant.available += amount - commission - activation;
-    merchant.events += 2;
+    merchant.events += depositEvents(amount);
     const share = (fee: bigint) => fee * merchant.marginRate / TOKEN;
     this.#earn(merchant, share(commission) + share(activation));
   }
