@@ -98,16 +98,18 @@ const MOST_KEYS_IN_ROTATION = 50;
  * Stores a new key, together with its entry in the audit.
  *
  * @param makerId the key that makes it
- * @returns its standing; null where the merchant has as many as it may have: nothing was changed
+ * @returns its standing. `too_many`: the merchant has as many as it may have, `maker_ended`: the key that makes
+ *   it was revoked or has expired; nothing was changed
  */
 export async function insertApiKey(
   sql: Sql,
   key: NewKey,
   makerId: string,
   audit: (standing: KeyStanding) => HubAudit,
-): Promise<KeyStanding | null> {
+): Promise<KeyStanding | "too_many" | "maker_ended"> {
   return await sql.begin(async (tx) => {
-    if (!await hasRoom(tx, key.merchantId, MOST_KEYS)) return null;
+    if (!await hasRoom(tx, key.merchantId, MOST_KEYS)) return "too_many";
+    if (!await isLiving(tx, makerId)) return "maker_ended";
     const standing = await standingOf(tx, key, makerId, null);
     await putKey(tx, key, standing);
     await writeAudit(tx, audit(standing));
@@ -125,6 +127,19 @@ async function hasRoom(
   const [found] = await tx<{ living: number }[]>`
     SELECT hub.living_keys(${merchantId}) AS living`;
   return found !== undefined && found.living < most;
+}
+
+/**
+ * True while a key lives, which it does until the transaction ends: who revokes it finds all that it has made.
+ * A node may go by what it read of a key a second ago.
+ *
+ * @param changed another key that the transaction will change; two that are changed are locked in one order
+ */
+async function isLiving(tx: AnySql, keyId: string, changed: string = keyId): Promise<boolean> {
+  const rows = await tx<{ id: string; ended: boolean }[]>`
+    SELECT id, revoked_at IS NOT NULL OR coalesce(expires_at <= now(), false) AS ended
+    FROM hub.api_key WHERE id IN (${keyId}, ${changed}) ORDER BY id FOR NO KEY UPDATE`;
+  return rows.some(({ id, ended }) => id === keyId && !ended);
 }
 
 /** The insert alone, for statements that do more in the same transaction. */
@@ -228,7 +243,8 @@ export interface Rotated extends KeyStanding {
  * @param makerId the key that asks for it
  * @param until when the old key ends, unless it ends before; Unix milliseconds
  * @returns what has become of the keys, or `null` when the old one is revoked or has ended already: nothing
- *   was changed then; `too_many`: the same, as the merchant has as many keys as it may have
+ *   was changed then; `too_many`: the same, as the merchant has as many keys as it may have; `maker_ended`: the
+ *   same, as the key that asks for it has ended
  */
 export async function rotateApiKey(
   sql: Sql,
@@ -237,9 +253,10 @@ export async function rotateApiKey(
   makerId: string,
   until: number,
   audit: (rotated: Rotated) => HubAudit,
-): Promise<Rotated | null | "too_many"> {
+): Promise<Rotated | null | "too_many" | "maker_ended"> {
   return await sql.begin(async (tx) => {
     if (!await hasRoom(tx, fresh.merchantId, MOST_KEYS_IN_ROTATION)) return "too_many";
+    if (!await isLiving(tx, makerId, oldId)) return "maker_ended";
     const standing = await standingOf(tx, fresh, makerId, oldId);
     const [old] = await tx<{ expires_at: Date }[]>`
       UPDATE hub.api_key SET expires_at = least(expires_at, ${new Date(until)})

@@ -28,13 +28,16 @@ export interface Connection {
   readonly hostname?: string;
 }
 
+/** A caller that may call the route, and the merchant acted for. */
+export interface KnownIdentity {
+  readonly kind: "known";
+  readonly caller: Caller | null;
+  readonly merchantId: string | null;
+}
+
 /** The caller and the merchant acted for, or the answer that refuses them. */
 export type Identity =
-  | {
-    readonly kind: "known";
-    readonly caller: Caller | null;
-    readonly merchantId: string | null;
-  }
+  | KnownIdentity
   /** `caller` is null where the key was not accepted. */
   | { readonly kind: "refused"; readonly answer: Answer; readonly caller: Caller | null };
 

@@ -9,7 +9,14 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
 import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
-import { addressOf, authenticate, type Connection, countRequest } from "./authenticate.ts";
+import {
+  addressOf,
+  authenticate,
+  type Connection,
+  countRequest,
+  type Identity,
+  type KnownIdentity,
+} from "./authenticate.ts";
 import { CROWDED, type Place } from "./change_places.ts";
 import type { ApiContext } from "./context.ts";
 import {
@@ -113,13 +120,9 @@ async function answerTo(
   const now = context.clock();
   const { params, bindings } = incoming;
   const { headers, url } = incoming.request;
-  const asked = authenticate(route, params, headers, bindings?.remoteAddr, now, context);
-  const identity = asked instanceof Promise ? await soon(asked) : asked;
+  const asked = identify(route, incoming, context, requestId, now);
+  const identity = asked instanceof Promise ? await asked : asked;
   const address = () => addressOf(headers, bindings?.remoteAddr, context);
-  if (identity.kind === "refused" && identity.answer === unauthorized) {
-    const name = `${route.method} ${route.path}`;
-    context.failedAuthentications.record(address(), name, requestId, now);
-  }
   const counts = countRequest(route, { identity, params, url, address, now }, context);
   const { counting, counted } = counts instanceof Promise ? await counts : counts;
   const answer = counting.refusal ??
@@ -133,10 +136,7 @@ async function answerTo(
           { caller: identity.caller, merchantId: identity.merchantId, counting, now },
           context,
           writes,
-          (fitted) => {
-            const { caller, merchantId } = identity;
-            return handle(route, incoming, fitted, requestId, { caller, merchantId, now, place });
-          },
+          (fitted) => handle(route, incoming, fitted, requestId, { ...identity, now, place }),
         )));
   const merchantId = identity.kind === "refused" ? null : identity.merchantId;
   if (route.rateCategory !== "hosted" || counted === null || !isOfPage(answer)) {
@@ -144,6 +144,26 @@ async function answerTo(
   }
   const found = context.rateLimits.foundPage(counting, counted, now);
   return { answer: found.refusal ?? answer, counting: found, merchantId };
+}
+
+/** Finds out who asks, and notes a key that is not accepted; at once where it is remembered. */
+function identify(
+  route: Route,
+  { request: { headers }, params, bindings }: Incoming,
+  context: ApiContext,
+  requestId: string,
+  now: number,
+): Identity | Promise<Identity> {
+  const note = (identity: Identity): Identity => {
+    if (identity.kind === "refused" && identity.answer === unauthorized) {
+      const address = addressOf(headers, bindings?.remoteAddr, context);
+      const name = `${route.method} ${route.path}`;
+      context.failedAuthentications.record(address, name, requestId, now);
+    }
+    return identity;
+  };
+  const asked = authenticate(route, params, headers, bindings?.remoteAddr, now, context);
+  return asked instanceof Promise ? soon(asked).then(note) : note(asked);
 }
 
 /** The fields in which an answer to a change names its payment. */
@@ -266,28 +286,41 @@ async function withPlace(
 /** Reads what a known caller sent and lets the route's handler answer it. */
 async function handle(
   route: Route,
-  { request: sent, params, bindings }: Incoming,
+  incoming: Incoming,
   context: ApiContext,
   requestId: string,
-  identity:
-    & Pick<AnyRequest, "caller" | "merchantId" | "now">
-    & { readonly place: Place | null },
+  { now, place, ...known }: KnownIdentity & {
+    readonly now: number;
+    readonly place: Place | null;
+  },
 ): Promise<Answer> {
-  const { caller, merchantId, now, place } = identity;
+  const { request: sent, params, bindings } = incoming;
   const { headers } = sent;
-  const input = await readInput(
+  const reading = readInput(
     route,
     sent,
     (body) => route.verify?.({ body, headers, now }, context) ?? null,
   );
+  const input = reading instanceof Promise ? await reading : reading;
   // not carried out: the client sees a broken connection, and its library may have asked again
   if (bindings?.bodyRead?.() === false) {
     return unavailable("The connection was ended; nothing was done.");
   }
   if (input.kind === "refused") return input.answer;
+  if (place !== null && !context.changePlaces.keep(place)) {
+    context.changePlaces.refuse();
+    return CROWDED;
+  }
+  let identity: Identity = known;
+  if (reading instanceof Promise) {
+    // a client may take its time for the body: a key that ended meanwhile makes no payout and no other key
+    const asked = identify(route, incoming, context, requestId, context.clock());
+    identity = asked instanceof Promise ? await asked : asked;
+    if (identity.kind === "refused") return identity.answer;
+  }
   const request: AnyRequest = {
-    caller,
-    merchantId,
+    caller: identity.caller,
+    merchantId: identity.merchantId,
     params,
     query: input.query,
     body: input.body,
@@ -295,10 +328,6 @@ async function handle(
     now,
     requestId,
   };
-  if (place !== null && !context.changePlaces.keep(place)) {
-    context.changePlaces.refuse();
-    return CROWDED;
-  }
   return await route.handler(request, context);
 }
 

@@ -27,6 +27,7 @@ import {
   invalidField,
   notFound,
   refused,
+  unauthorized,
 } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
@@ -164,7 +165,8 @@ export async function issueKey(
     (standing) =>
       hubAudit(request, "api-key.create", key.id, context, null, imageOf({ ...key, ...standing })),
   );
-  if (standing === null) {
+  if (standing === "maker_ended") return unauthorized;
+  if (standing === "too_many") {
     return conflict(`An account has ${MOST_KEYS} keys at most; revoke one that is not needed.`);
   }
   const record = { ...issued({ ...key, ...standing }, context.duties), apiKey };
@@ -210,6 +212,7 @@ export async function rotateKey(
         ...(nowNeedApproval.length === 0 ? {} : { nowNeedApproval }),
       }),
   );
+  if (rotated === "maker_ended") return unauthorized;
   if (rotated === "too_many") {
     return conflict("Too many keys of the account are being replaced; revoke one first.");
   }

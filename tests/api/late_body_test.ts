@@ -1,0 +1,79 @@
+import { assertEquals } from "@std/assert";
+import { addressOf, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("requests whose bodies are late");
+
+const PAYOUT = { amount: "1", currency: "USDT", network: "TRX", destination: addressOf(7) };
+const KEY = { label: "new", permissions: ["read", "write"] };
+
+/** Sends a request whose body waits; `finish` sends it and reads the answer. */
+async function begin(api: TestApi, asked: { path: string; key: string; body: object }) {
+  const wanted = Promise.withResolvers<void>();
+  let rest: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (rest = controller),
+    pull: () => wanted.resolve(),
+  }, { highWaterMark: 0 });
+  const request = new Request(api.url + asked.path, {
+    method: "POST",
+    headers: {
+      ...{ host: "localhost", "content-type": "application/json" },
+      authorization: asked.key,
+    },
+    body,
+  });
+  const answer = api.answer(request, { remoteAddr: { transport: "tcp", hostname: "127.0.0.1" } });
+  // its key was found by now
+  await wanted.promise;
+  return async () => {
+    rest?.enqueue(new TextEncoder().encode(JSON.stringify(asked.body)));
+    rest?.close();
+    const response = await answer;
+    return [response.status, (await response.json()).error];
+  };
+}
+
+shared("a key that is revoked while its body arrives makes no key and no payout", async (api) => {
+  const { id, key } = await api.addMerchant("100");
+  const owner = await api.addKey(id);
+  const path = `/api/merchants/${id}/api-keys`;
+  const late = [
+    await begin(api, { path, key, body: KEY }),
+    await begin(api, { path: "/api/withdrawals", key, body: PAYOUT }),
+  ];
+  const { body } = await api.call("GET", path, { key: owner });
+  const [, stolen] = body.apiKeys;
+  assertEquals((await api.call("DELETE", `${path}/${stolen.id}`, { key: owner })).status, 200);
+  for (const finish of late) assertEquals(await finish(), [401, "Unauthorized"]);
+  assertEquals((await api.call("GET", path, { key: owner })).body.apiKeys.length, 1);
+  const payouts = await api.call("GET", "/api/withdrawals", { key: owner });
+  assertEquals(payouts.body.withdrawals, []);
+});
+
+shared("a key of an account that is suspended while its body arrives makes no key", async (api) => {
+  const { id, key } = await api.addMerchant();
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const path = `/api/merchants/${id}`;
+  const finish = await begin(api, { path: `${path}/api-keys`, key, body: KEY });
+  const body = { status: "SUSPENDED" };
+  assertEquals((await api.call("PATCH", path, { key: admin, body })).status, 200);
+  assertEquals(await finish(), [403, "Merchant account is not active"]);
+});
+
+test("a key that expires while its body arrives makes no payout", async () => {
+  let ahead = 0;
+  await using api = await testApi({ clock: () => Date.now() + ahead });
+  const { id } = await api.addMerchant("100");
+  const key = await api.addKey(id, { expiresAt: new Date(Date.now() + 3_600_000) });
+  const finish = await begin(api, { path: "/api/withdrawals", key, body: PAYOUT });
+  ahead = 3_600_000;
+  assertEquals(await finish(), [401, "Unauthorized"]);
+});
+
+shared("a body that is late and whose key lives is carried out", async (api) => {
+  const { key } = await api.addMerchant("100");
+  const finish = await begin(api, { path: "/api/withdrawals", key, body: PAYOUT });
+  assertEquals(await finish(), [201, undefined]);
+});
