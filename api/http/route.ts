@@ -78,6 +78,8 @@ export interface PublicRequest<Q, B> {
   readonly now: number;
   /** As the response shows it in `X-Request-Id`. */
   readonly requestId: string;
+  /** The answer that refuses the caller by now, as after a wait for something outside; null where it may still ask. */
+  readonly refusalByNow: () => Promise<Answer | null>;
 }
 
 /** The request as a handler of a route with a key gets it. */

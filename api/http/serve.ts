@@ -312,9 +312,10 @@ async function handle(
     return CROWDED;
   }
   let identity: Identity = known;
+  const identifyNow = () => identify(route, incoming, context, requestId, context.clock());
   if (reading instanceof Promise) {
     // a client may take its time for the body: a key that ended meanwhile makes no payout and no other key
-    const asked = identify(route, incoming, context, requestId, context.clock());
+    const asked = identifyNow();
     identity = asked instanceof Promise ? await asked : asked;
     if (identity.kind === "refused") return identity.answer;
   }
@@ -327,6 +328,10 @@ async function handle(
     headers,
     now,
     requestId,
+    refusalByNow: async () => {
+      const found = await identifyNow();
+      return found.kind === "refused" ? found.answer : null;
+    },
   };
   return await route.handler(request, context);
 }

@@ -187,7 +187,8 @@ export const updateMerchant = route({
     }
     // a merchant that floods its own names keeps no administrator from mending its URL
     const asker = caller.role === "ADMIN" ? `administrators for ${merchantId}` : merchantId;
-    const refusal = await refuseUrls(changes, asker, context);
+    // its name server has seconds to answer, in which a key may be revoked
+    const refusal = await refuseUrls(changes, asker, context) ?? await request.refusalByNow();
     if (refusal !== null) return refusal;
     const outcome = await context.merchants.ask(merchantId, {
       type: "update-profile",

@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
+import { until } from "../support/books.ts";
 import { addressOf, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 
 const test = testNeeding(DATABASE);
 const shared = testsOfOneApi("requests whose bodies are late");
@@ -76,4 +78,34 @@ shared("a body that is late and whose key lives is carried out", async (api) => 
   const { key } = await api.addMerchant("100");
   const finish = await begin(api, { path: "/api/withdrawals", key, body: PAYOUT });
   assertEquals(await finish(), [201, undefined]);
+});
+
+test("a key that ends while a name server takes its time sets no URL", async () => {
+  const asked: (() => void)[] = [];
+  const names = new NameLookups({
+    resolve: (_name, _options, answer) =>
+      void asked.push(() => answer(null, [{ address: "8.8.8.8", family: 4 }])),
+  });
+  await using api = await testApi({ names });
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const webhookUrl = "https://slow.example/callbacks";
+  const ends: readonly ((path: string) => Promise<unknown>)[] = [
+    () => api.sql`UPDATE hub.api_key SET expires_at = now() WHERE merchant_id IS NOT NULL`,
+    (path) => api.call("PATCH", path, { key: admin, body: { status: "SUSPENDED" } }),
+    () => Promise.resolve(),
+  ];
+  const answers = [];
+  for (const end of ends) {
+    const { id, key } = await api.addMerchant();
+    const path = `/api/merchants/${id}`;
+    const setting = api.call("PATCH", path, { key, body: { webhookUrl } });
+    await until(() => asked.length > 0);
+    await end(path);
+    // what the key was a moment ago is not remembered for long
+    await api.call("PATCH", path, { key: admin, body: { name: "Another Name" } });
+    asked.pop()?.();
+    const { status } = await setting;
+    answers.push([status, (await api.call("GET", path, { key: admin })).body.webhookUrl]);
+  }
+  assertEquals(answers, [[401, null], [403, null], [200, webhookUrl]]);
 });
