@@ -3,6 +3,7 @@ import { ChangePlaces } from "../../api/http/change_places.ts";
 import { mintApiKey } from "../../api/http/key_ring.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { until } from "../support/until.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -49,6 +50,9 @@ function fill(places: ChangePlaces): () => void {
   places.keep(place);
   return () => places.leave(place);
 }
+
+/** A place is kept for a body for so long, milliseconds. */
+const AWAITED_MS = 100;
 
 /** An interface with a single place. */
 async function narrowApi() {
@@ -244,8 +248,9 @@ test("while places are used up everybody who has no right to one is answered as 
 });
 
 test("a body that does not arrive keeps no place from others", async () => {
-  const { api: opened, places } = await narrowApi();
-  await using api = opened;
+  let now = 0;
+  const places = new ChangePlaces(1, () => now);
+  await using api = await testApi({ changePlaces: places });
   const [slow, other] = [await api.addMerchant("100"), await api.addMerchant("100")];
   const there = Promise.withResolvers<void>();
   const late = ask(api, {
@@ -259,7 +264,8 @@ test("a body that does not arrive keeps no place from others", async () => {
       },
     }),
   }).answer;
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await until(() => places.figures.underWay === 1);
+  now += AWAITED_MS;
   assertEquals(places.figures.underWay, 0);
   assertEquals((await ask(api, { authorization: other.key }).answer).status, 201);
   const leave = fill(places);
@@ -270,7 +276,8 @@ test("a body that does not arrive keeps no place from others", async () => {
 });
 
 test("streams of one connection with bodies that do not arrive keep no place from others", async () => {
-  const places = new ChangePlaces(12);
+  let now = 0;
+  const places = new ChangePlaces(12, () => now);
   await using api = await testApi({ changePlaces: places });
   const [slow, other] = [await api.addMerchant("100"), await api.addMerchant("100")];
   const { connect } = await import("node:http2");
@@ -288,16 +295,11 @@ test("streams of one connection with bodies that do not arrive keep no place fro
     stream.on("response", (headers) => statuses.push(Number(headers[":status"])));
     stream.write("{");
   }
-  let most = 0;
-  const end = performance.now() + 2_000;
-  while (statuses.length < 32 && performance.now() < end) {
-    most = Math.max(most, places.figures.underWay);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
   // all came at once: one account has two thirds of the places, for a moment
-  assertEquals(new Set(statuses), new Set([503]));
-  assert(most <= 8, `${most} places of one account`);
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await until(() => statuses.length + places.figures.underWay >= 40);
+  assertEquals([places.figures.underWay, places.figures.accounts], [8, 1]);
+  assertEquals(statuses, Array.from({ length: 32 }, () => 503));
+  now += AWAITED_MS;
   assertEquals(places.figures.underWay, 0);
   assertEquals((await ask(api, { authorization: other.key }).answer).status, 201);
   const closed = new Promise((resolve) => session.once("close", resolve));
