@@ -292,8 +292,10 @@ shared("a deposit is listed with its fees, its transaction and its address", asy
     status: "CONFIRMED",
     createdAt,
   }]);
-  const today = createdAt.slice(0, 10);
-  const dated = await api.call("GET", `/api/deposits?startDate=${today}&endDate=${today}`, { key });
+  // midnight may have come between the two
+  const today = new Date().toISOString().slice(0, 10);
+  const range = `startDate=${createdAt.slice(0, 10)}&endDate=${today}`;
+  const dated = await api.call("GET", `/api/deposits?${range}`, { key });
   assertEquals(dated.body.pagination.total, 2);
   const before = await api.call("GET", `/api/deposits?endDate=${encodeURIComponent(createdAt)}`, {
     key,

@@ -61,7 +61,7 @@ export async function addTransfer(
     readonly diesAfter?: number;
   } = {},
 ): Promise<string> {
-  const txid = fields.txid ?? (++transfers).toString(16).padStart(64, "f");
+  const txid = fields.txid ?? `f${(++transfers).toString(16).padStart(63, "0")}`;
   await sql`
     INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
     VALUES (${merchantId}, ${fields.network ?? "TRX"}, ${txid}, ${fields.logIndex ?? 0}, ${

@@ -73,7 +73,7 @@ export async function endPayout(
   const [row] = await api.sql`
     SELECT id, merchant_id FROM book.outgoing WHERE payment_id = ${withdrawalId}`;
   assert(row !== undefined, `no payout of ${withdrawalId}`);
-  const txid = (++payouts).toString(16).padStart(64, "e");
+  const txid = `e${(++payouts).toString(16).padStart(63, "0")}`;
   await commitSigned(api.sql, [{
     outgoingId: row["id"],
     merchantId: row["merchant_id"],
