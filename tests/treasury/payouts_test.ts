@@ -101,8 +101,17 @@ test("payouts are charged what they are quoted, cost what the chain takes, and t
 
 test("a network that nobody signs for refuses payouts at once: failed, refunded, reference free, in one commit", async () => {
   let signs = false;
-  await using rig = await openTreasuryRig({ signs: () => signs });
-  await until(() => !rig.engine.signerOpen("TRX"));
+  const looks: number[] = [];
+  await using rig = await openTreasuryRig({
+    signs: () => {
+      looks.push(performance.now());
+      return signs;
+    },
+  });
+  await until(() => !rig.engine.signerOpen("TRX") && looks.length > 5);
+  // at each poll while it is closed; one that signs is asked every two seconds
+  const pauses = looks.slice(1).map((at, i) => at - (looks[i] ?? 0));
+  assert(Math.min(...pauses) < 1_500, `a closed signer is asked after ${pauses} ms`);
   const { key, id } = await rig.merchant("100");
   const body = {
     amount: "10",
@@ -133,10 +142,7 @@ test("a network that nobody signs for refuses payouts at once: failed, refunded,
   assert(events.some(({ type }) => type === "withdrawal.failed"));
   // the signer signs again: the treasury finds out by itself, and the reference can be used
   signs = true;
-  const opened = performance.now();
   await until(() => rig.engine.signerOpen("TRX"));
-  const tookMs = performance.now() - opened;
-  assert(tookMs < 1_000, `withdrawals were refused for ${tookMs} ms after the signer had opened`);
   const made = await rig.api.call("POST", "/api/withdrawals", { key, body });
   assertEquals(made.status, 201);
   await rig.mineUntil(
