@@ -28,7 +28,7 @@ export interface WatcherStatus {
   readonly readHead: number;
   /** Last time that the chain's solid blocks were reached, milliseconds of the monotonic clock; 0: never. */
   readonly reachedAt: number;
-  /** The same of its newest blocks; null: they are not looked at. */
+  /** The same of its newest blocks, at first the time at which it was begun to look; null: they are not looked at. */
   readonly headReachedAt: number | null;
   /** Time for which the newest block that nodes say has not grown, milliseconds; null: it is not looked at. */
   readonly headAgeMs: number | null;
@@ -196,7 +196,7 @@ export class ScanMemory {
   /** Batches that the books have signed for the network, as last read; null: not read yet. */
   signedBatches: bigint | null = null;
   reachedAt = 0;
-  headReachedAt: number | null = 0;
+  headReachedAt: number | null;
   blocksRead = 0;
   stopped: string | null = null;
   readonly rests: CallRests;
@@ -226,6 +226,8 @@ export class ScanMemory {
     this.comparison = new HeadComparison(monotonic);
     this.unreadable = new UnreadableBlocks(chain.network, monotonic);
     this.#newest.grewAt = monotonic();
+    // a process may be hours old when it begins to look
+    this.headReachedAt = monotonic();
   }
 
   /** Takes in the newest height that nodes say. */

@@ -25,6 +25,8 @@ testNeeding(DATABASE)(
     await sql`
       INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
       VALUES ('out_a', ${merchantId}, 'payout', 'wd_a', 'TRX', 'USDT', 1, 'somewhere', 'queued', now(), now())`;
+    // the process is an hour old when it begins to read the network, as after the failure of another one
+    const monotonic = () => 3_600_000;
     let isWrong = true;
     const chain = verifiedFirst({
       ...paperChain("TRX"),
@@ -36,6 +38,7 @@ testNeeding(DATABASE)(
       chains: new Map([["TRX", chain]]),
       nodes: () => [],
       now: () => 20_000 * 86_400_000,
+      monotonic,
       wakeMerchants: () => {},
       onSolid: () => {},
       onStatus: (_, told) => status = told,
@@ -75,6 +78,7 @@ testNeeding(DATABASE)(
         { nodes: () => [], watched: new Map(status === undefined ? [] : [["TRX", status]]) },
         "TRX",
         Date.now(),
+        monotonic(),
       );
     assertEquals(reasons(), [`TRX is read no further: ${FAULT}`]);
     assertEquals(reasons().map(kindOf), ["chain_refused"]);
