@@ -25,7 +25,7 @@ import {
 import { suite } from "./support/suite.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
-/** The day in UTC, as filters of dates name it; another one is told after midnight. */
+/** The day in UTC, as filters of dates name it; after midnight it is another one. */
 const today = () => new Date().toISOString().slice(0, 10);
 
 const test = testNeeding(DATABASE);
