@@ -3,13 +3,10 @@ import type { FiatRate } from "./rates.ts";
 
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
 
-/** Conditions under which quotes of several sources make a rate. */
-export interface Agreement {
-  /** Fewest sources that must agree. */
-  readonly leastSources: number;
-  /** Greatest distance of two quotes that count, as a fraction of the median, for example `"0.02"`. */
-  readonly maxDeviation: string;
-}
+/** Fewest sources that must agree. */
+const LEAST_SOURCES = 2;
+/** Greatest distance of two quotes that count, as a fraction of the median. */
+const MAX_DEVIATION = "0.02";
 
 /**
  * The median of the quotes that agree. A quote further than half the allowed deviation from the
@@ -17,15 +14,14 @@ export interface Agreement {
  *
  * @returns null where too few are left
  */
-export function agreedRate(quotes: readonly FiatRate[], agreement: Agreement): FiatRate | null {
-  const { leastSources, maxDeviation } = agreement;
-  if (quotes.length < Math.max(leastSources, 1)) return null;
+export function agreedRate(quotes: readonly FiatRate[]): FiatRate | null {
+  if (quotes.length < LEAST_SOURCES) return null;
   const centre = median(quotes);
-  const reach = centre.times(maxDeviation).dividedBy(2);
+  const reach = centre.times(MAX_DEVIATION).dividedBy(2);
   const kept = quotes.filter(({ rate }) =>
     new Exact(rate).minus(centre).abs().lessThanOrEqualTo(reach)
   );
-  if (kept.length < Math.max(leastSources, 1)) return null;
+  if (kept.length < LEAST_SOURCES) return null;
   const rate = median(kept).toDecimalPlaces(18, Decimal.ROUND_HALF_UP);
   return { rate: rate.toFixed(), at: Math.min(...kept.map(({ at }) => at)) };
 }

@@ -11,21 +11,18 @@ import { agreedRate } from "./agreed_rate.ts";
 import type { FiatRate, Priced, Rates } from "./rates.ts";
 import { type RateSource, type RateTable, RateUnavailable } from "./source.ts";
 
+/** Pause between two reads of every source. */
+const REFRESH_MS = 60_000;
+/** Bound of one read. */
+const READ_MS = 10_000;
+
 /** Options of a board. */
 export interface RateBoardOptions {
   readonly sources: readonly RateSource[];
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Pause between two reads of every source; default 60 s. */
-  readonly refreshMs?: number;
-  /** Bound of one read; default 10 s. */
-  readonly timeoutMs?: number;
   /** Greatest age of a quote; default 5 minutes. */
   readonly maxAgeMs?: number;
-  /** See {@linkcode Agreement}; default 2 sources. */
-  readonly leastSources?: number;
-  /** See {@linkcode Agreement}; default `"0.02"`. */
-  readonly maxDeviation?: string;
 }
 
 interface Quoted {
@@ -47,8 +44,7 @@ export class RateBoard implements Rates {
   }
 
   find(priced: Priced, fiat: string): FiatRate | null {
-    const { sources, now, maxAgeMs = 300_000, leastSources = 2, maxDeviation = "0.02" } =
-      this.#options;
+    const { sources, now, maxAgeMs = 300_000 } = this.#options;
     const at = now();
     const quotes = sources.flatMap(({ name }): FiatRate[] => {
       const quoted = this.#quoted.get(`${name}/${priced}`);
@@ -58,7 +54,7 @@ export class RateBoard implements Rates {
       // a clock that was set back makes quotes of the future, whose age is not known
       return age >= 0 && age <= maxAgeMs ? [{ rate, at: quoted.at }] : [];
     });
-    return agreedRate(quotes, { leastSources, maxDeviation });
+    return agreedRate(quotes);
   }
 
   /** Reads every source now and from time to time. */
@@ -67,7 +63,7 @@ export class RateBoard implements Rates {
       this.#running ??= this.refresh().finally(() => this.#running = null);
     };
     refresh();
-    this.#timer = setInterval(refresh, this.#options.refreshMs ?? 60_000);
+    this.#timer = setInterval(refresh, REFRESH_MS);
   }
 
   /** Ends reading. */
@@ -88,10 +84,10 @@ export class RateBoard implements Rates {
   }
 
   async #read(source: RateSource, priced: Priced): Promise<void> {
-    const { now, timeoutMs = 10_000 } = this.#options;
+    const { now } = this.#options;
     // the time before the request: a quote is never younger than it says
     const at = now();
-    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(READ_MS)]);
     try {
       const table = await source.read(priced, signal);
       this.#quoted.set(`${source.name}/${priced}`, { table, at });

@@ -1,10 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { agreedRate } from "../../rates/agreed_rate.ts";
 
-const RULE = { leastSources: 2, maxDeviation: "0.02" };
-
 function agreed(...rates: string[]): string | undefined {
-  return agreedRate(rates.map((rate, at) => ({ rate, at })), RULE)?.rate;
+  return agreedRate(rates.map((rate, at) => ({ rate, at })))?.rate;
 }
 
 Deno.test("the rate is the median of the sources that agree", () => {
@@ -24,5 +22,5 @@ Deno.test("one source gone wrong moves nothing; two that disagree make no rate",
 
 Deno.test("a rate is as old as the oldest quote it is made of", () => {
   const quotes = [{ rate: "1", at: 30 }, { rate: "1", at: 10 }, { rate: "9", at: 1 }];
-  assertEquals(agreedRate(quotes, RULE)?.at, 10);
+  assertEquals(agreedRate(quotes)?.at, 10);
 });
