@@ -13,25 +13,18 @@ import type { Answer, Detail, ErrorBody } from "./answer.ts";
 import { type ErrorCode, type ErrorFacts, ERRORS, publishedCode } from "./error_table.ts";
 import { feeInfo } from "./fee_info.ts";
 
-/**
- * The answer of an error.
- *
- * @param amountField how the request calls its amount
- */
-export function errorAnswer<C extends ErrorCode>(
-  code: C,
-  facts: ErrorFacts<C>,
-  amountField = "amount",
-): Answer {
-  return answerOf(ERRORS[code], facts, amountField);
+/** The answer of an error. */
+export function errorAnswer<C extends ErrorCode>(code: C, facts: ErrorFacts<C>): Answer {
+  return answerOf(ERRORS[code], facts);
 }
 
 /** An error as the reference shows it. */
 export function exampleAnswer(code: ErrorCode): Answer {
-  return answerOf(ERRORS[code], ERRORS[code].facts, "amount");
+  return answerOf(ERRORS[code], ERRORS[code].facts);
 }
 
-function answerOf(row: ErrorRow, given: object, amountField: string): Answer {
+/** @param amountField how the request calls its amount */
+function answerOf(row: ErrorRow, given: object, amountField = "amount"): Answer {
   const { status, error, message, field, shows = [], mayShow = [], retryAfterS } = row;
   const facts = new Map(Object.entries(given));
   const text = message === undefined ? undefined : filled(message, facts);
@@ -145,7 +138,7 @@ export function unavailable(why: string): Answer {
  *
  * @param amountField how the request calls its amount
  */
-export function refused(refusal: Refusal, amountField = "amount"): Answer {
+export function refused(refusal: Refusal, amountField?: string): Answer {
   return answerOf(ERRORS[refusal.code], refusal, amountField);
 }
 
