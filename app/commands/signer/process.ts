@@ -1,6 +1,6 @@
 /**
  * The signer's process: started by `deno task signer` with the few permissions of
- * `process_flags.ts`, told its settings on its standard input, and ended when that closes.
+ * `process_settings.ts`, told its settings on its standard input, and ended when that closes.
  *
  * @module
  */
