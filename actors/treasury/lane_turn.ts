@@ -7,38 +7,10 @@
 
 import type { FeeEstimate } from "../../chains/fees.ts";
 import type { LaneAsk } from "../../chains/lane.ts";
+import type { PromisedNonce } from "../../ledger/lanes/open_nonces.ts";
 
-/** A transfer that a nonce is promised to. */
-export interface LaneIntent {
-  readonly outgoingId: string;
-  readonly merchantId: string;
-  readonly status: string;
-  /** False while its merchant is suspended: it is not paid then. */
-  readonly isActive: boolean;
-}
-
-/** A signed transaction with the nonce that may still be in a block. */
-export interface LaneAttempt {
-  readonly txid: string;
-  readonly purpose: "pay" | "cancel";
-  readonly bytes: string;
-  /** True where a block that is not solid yet shows it. */
-  readonly isSeen: boolean;
-  /** Time since it was signed, milliseconds. */
-  readonly ageMs: number;
-}
-
-/** A nonce that is promised and that no solid block has used. */
-export interface OpenNonce {
-  readonly nonce: number;
-  /** Time since it was promised, milliseconds. */
-  readonly ageMs: number;
-  /** The transfers that share its transaction, at least one. */
-  readonly intents: readonly LaneIntent[];
-  /** The newest one first. */
-  readonly attempts: readonly LaneAttempt[];
-  /** An administrator has asked to take it out of use. */
-  readonly isCancelAsked: boolean;
+/** A nonce that is promised, as its turn sees it. */
+export interface OpenNonce extends Omit<PromisedNonce, "payer"> {
   /** The signer has refused its transfers for reasons of their own, they would fail, or they cannot be priced. */
   readonly isRefused: boolean;
 }

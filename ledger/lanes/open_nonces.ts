@@ -8,7 +8,7 @@ export interface PromisedIntent {
   readonly outgoingId: string;
   readonly merchantId: string;
   readonly status: string;
-  /** False while its merchant is suspended. */
+  /** False while its merchant is suspended: it is not paid then. */
   readonly isActive: boolean;
 }
 

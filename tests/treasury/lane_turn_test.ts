@@ -1,7 +1,5 @@
 import { assertEquals } from "@std/assert";
 import {
-  type LaneAttempt,
-  type LaneIntent,
   type LaneStep,
   laneTurn,
   type LaneView,
@@ -9,6 +7,7 @@ import {
 } from "../../actors/treasury/lane_turn.ts";
 import type { FeeEstimate } from "../../chains/fees.ts";
 import type { LaneAsk } from "../../chains/lane.ts";
+import type { LivingAttempt, PromisedIntent } from "../../ledger/lanes/open_nonces.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 
 const FEE: FeeEstimate = { fee: amountOf("1"), limit: amountOf("2") };
@@ -28,7 +27,7 @@ function asking(price: number, most = 200): LaneAsk {
   };
 }
 
-const intent = (id: string, fields: Partial<LaneIntent> = {}): LaneIntent => ({
+const intent = (id: string, fields: Partial<PromisedIntent> = {}): PromisedIntent => ({
   outgoingId: id,
   merchantId: "mer_1",
   status: "queued",
@@ -37,7 +36,7 @@ const intent = (id: string, fields: Partial<LaneIntent> = {}): LaneIntent => ({
 });
 
 /** An attempt of a minute ago whose bytes offer a price. */
-const attempt = (price: number, fields: Partial<LaneAttempt> = {}): LaneAttempt => ({
+const attempt = (price: number, fields: Partial<LivingAttempt> = {}): LivingAttempt => ({
   txid: `t${price}`,
   purpose: "pay",
   bytes: String(price),
