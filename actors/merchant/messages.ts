@@ -11,6 +11,7 @@ import type { Actor, Duties } from "../../ledger/money/duties.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { SettlementRow } from "../../ledger/payment_rows.ts";
 import type { InboxKey, MerchantRow } from "../../ledger/rows.ts";
+import type { FreshAddress } from "../addresses/address_book.ts";
 
 /** Author of an administrator's command, kept with its effect. */
 export interface AuditStamp {
@@ -273,7 +274,7 @@ export interface IssueAddress extends Command<"issue-address"> {
   /** Refuse when the identifier already has an address (`If-None-Match: *`). */
   readonly createOnly: boolean;
   /** A fresh address, already watched; left unused when the identifier has one. */
-  readonly fresh: { readonly addressId: string; readonly address: string; readonly index: number };
+  readonly fresh: FreshAddress;
 }
 
 /** The address the customer should pay to. */

@@ -5,6 +5,7 @@
  */
 
 import { z } from "zod";
+import type { FreshAddress } from "../../actors/addresses/address_book.ts";
 import type { AddressIssued, IssueAddress } from "../../actors/merchant/messages.ts";
 import {
   findDepositAddress,
@@ -14,7 +15,7 @@ import {
 } from "../../ledger/deposit_addresses.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
 import { refuseUnknownMerchant, withheld } from "../http/checks.ts";
-import type { ApiContext, FreshAddress } from "../http/context.ts";
+import type { ApiContext } from "../http/context.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";

@@ -5,6 +5,7 @@
  */
 
 import type { Registry } from "prom-client";
+import type { AddressBook } from "../../actors/addresses/address_book.ts";
 import type { AddressGuard } from "../../actors/addresses/address_guard.ts";
 import type { Merchants } from "../../actors/merchant/merchants.ts";
 import type { IdPrefix } from "../../actors/runtime/ids.ts";
@@ -34,19 +35,6 @@ import type { Environment, KeyRing } from "./key_ring.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { FailedAuthentications } from "./request_log.ts";
 import type { SessionTokens } from "./session_token.ts";
-
-/** A deposit address without an owner. */
-export interface FreshAddress {
-  readonly addressId: string;
-  readonly address: string;
-  readonly index: number;
-}
-
-/** The source of fresh deposit addresses. */
-export interface AddressBook {
-  /** Takes an address that is already watched, for one merchant. */
-  take(network: Network, merchantId: string): Promise<FreshAddress>;
-}
 
 /** True where this node can serve. */
 export interface Readiness {
@@ -92,7 +80,7 @@ export interface ApiDeps {
    * this service may read them. Null for a text that names no transaction.
    */
   readonly transactionIdOn: (network: Network, text: string) => string | null;
-  readonly addressBook: AddressBook;
+  readonly addressBook: Pick<AddressBook, "take">;
   /** Decides whether deposit addresses may be part of an answer. */
   readonly addresses: Pick<AddressGuard, "clears">;
   /** Gives the place of a list back once it was read; absent where none is held. May be called again. */
