@@ -28,7 +28,6 @@ import { headOrNothingSchema } from "./read/answers.ts";
 import { callContract, returnedInteger } from "./read/contract_call.ts";
 import { evmGasPort } from "./read/gas.ts";
 import { makeSource } from "./read/make_source.ts";
-import type { IgnoredTransfers } from "./read/parse_block.ts";
 import { readBalance } from "./read/read_balance.ts";
 import { readProvenIds } from "./read/proven_ids.ts";
 import { evmBlockAt, readBlock, readBlocks, readNewest } from "./read/read_blocks.ts";
@@ -92,12 +91,6 @@ export interface EvmChainOptions {
   readonly sweepBy?: SweepBy | undefined;
   /** Addresses from which the hot wallet collects in one transaction; default 20. */
   readonly sweepsAtOnce?: number | undefined;
-}
-
-/** A chain with the members that only its composition root and metrics need. */
-export interface EvmChain extends OpenChain {
-  /** Running totals of Transfer events that are no money. */
-  readonly ignored: Readonly<IgnoredTransfers>;
 }
 
 /** See `Verifiable.verify`: decimals of every token are compared with the service's own table. */
@@ -189,7 +182,7 @@ function laneBounds(network: Network, blockMs: number, isDevelopment: boolean): 
  * @throws {TypeError} when a URL is malformed
  * @throws {RangeError} when an address is malformed
  */
-export function createEvmChain(options: EvmChainOptions): EvmChain {
+export function createEvmChain(options: EvmChainOptions): OpenChain {
   const { network, hotWallet, deposits, sweepBy = "coin" } = options;
   const { isDevelopment = false, isRehearsal = false } = options;
   const { pace } = PROFILES[network];
@@ -242,7 +235,6 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       blockMs,
       mostAheadMs,
     },
-    ignored: parts.context.ignored,
     address: (text) => {
       const address = evmAddress(text);
       return address === null || closed.has(address) ? null : address;

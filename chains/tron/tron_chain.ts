@@ -30,7 +30,7 @@ import {
 } from "./read/estimate_fee.ts";
 import { constantCall, readTwice, returnedInteger } from "./read/constant_call.ts";
 import { delegatableStake, delegatedStake, sweepCosts } from "./read/gas.ts";
-import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
+import type { ParseContext } from "./read/parse_block.ts";
 import {
   readBlock,
   readBlocks,
@@ -84,20 +84,6 @@ export interface TronChainOptions {
   readonly mostAheadMs?: number;
   /** The most one transaction may burn, in sun; default 150 TRX. */
   readonly highestFeeLimitSun?: number;
-}
-
-/** A {@linkcode Chain} with the members that only its composition root and metrics need. */
-export interface TronChain extends OpenChain {
-  /** Running totals of Transfer events that are no money. */
-  readonly ignored: Readonly<IgnoredTransfers>;
-  /**
-   * Start-up check: reads `decimals()` of every configured token and compares it with the
-   * service's own table.
-   *
-   * @throws {ChainUnavailable} when no node answers
-   * @throws {Error} when they differ; then no amount can be trusted and the network must not start
-   */
-  verify(signal?: AbortSignal): Promise<void>;
 }
 
 /** Settings and state that the parts of one adapter share. */
@@ -187,7 +173,7 @@ async function balanceOf(
   return fromTokenUnits(returnedInteger(answer, selector), tokenDecimals(asset, parts.network));
 }
 
-/** See {@linkcode TronChain.verify}. */
+/** See `Verifiable.verify`: decimals of every token are compared with the service's own table. */
 async function verify(parts: Parts, signal?: AbortSignal): Promise<void> {
   const { pool, contracts, network, hotWalletHex } = parts;
   for (const [currency, contract] of contracts) {
@@ -248,7 +234,7 @@ export async function firstBlockOf(node: SingleNode, signal: AbortSignal): Promi
  * @throws {TypeError} when a URL is malformed
  * @throws {RangeError} when an address is malformed
  */
-export function createTronChain(options: TronChainOptions): TronChain {
+export function createTronChain(options: TronChainOptions): OpenChain {
   const { network, hotWallet, deposits, mostAheadMs = Infinity } = options;
   const entries = contractEntries(options.contracts);
   const pool = poolOf(options);
@@ -266,7 +252,6 @@ export function createTronChain(options: TronChainOptions): TronChain {
       return [hex.slice(2), { currency, unit }];
     })),
     mostAheadMs,
-    ignored: { zeroValue: 0, otherContract: 0 },
   };
   const tokens: readonly (string | undefined)[] = Object.values(options.contracts);
   const isToken = (text: string) => tokens.includes(text);
@@ -290,7 +275,6 @@ export function createTronChain(options: TronChainOptions): TronChain {
       blockMs,
       mostAheadMs,
     },
-    ignored: context.ignored,
     // contracts take tokens in and give none back
     address: (text) => isToken(text) ? null : tronAddress(text),
     addressOf: addressFromLogHex,

@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { createEvmChain, type EvmChain } from "../../chains/evm/evm_chain.ts";
+import { createEvmChain } from "../../chains/evm/evm_chain.ts";
 import { isCrowded } from "../../chains/nodes/crowded_text.ts";
 import { OverlongAnswer } from "../../chains/nodes/node_failures.ts";
+import type { OpenChain } from "../../chains/family.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { composeBlock, HOT, USDT } from "./support/block_fixture.ts";
@@ -9,7 +10,7 @@ import { startScriptedRpc } from "./support/scripted_rpc.ts";
 
 const test = testNeeding({ net: true });
 
-function chainOf(url: string): EvmChain {
+function chainOf(url: string): OpenChain {
   return createEvmChain({
     network: "ETH",
     nodeUrls: [url],

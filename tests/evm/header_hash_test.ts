@@ -64,7 +64,6 @@ Deno.test("a block says of itself where its hash does not stand for its receipts
   const context = {
     tokens: new Map(),
     hotWallet: HOT,
-    ignored: { zeroValue: 0, otherContract: 0 },
   };
   const parsed = (head: Record<string, unknown>) => {
     const answer = parseBlock(headSchema.parse({ ...head, isBound: true }), [], context);

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { createEvmChain, type EvmChain } from "../../chains/evm/evm_chain.ts";
+import { createEvmChain } from "../../chains/evm/evm_chain.ts";
 import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { LowestFirst } from "../../chains/evm/read/lowest_first.ts";
 import { headSchema } from "../../chains/evm/read/answers.ts";
@@ -12,6 +12,7 @@ import { NewestPlace } from "../../chains/nodes/believed_nodes.ts";
 import { ChainNode } from "../../chains/nodes/node.ts";
 import { NodePool } from "../../chains/nodes/node_pool.ts";
 import { parseLongBlock } from "../../chains/evm/read/parse_block.ts";
+import type { OpenChain } from "../../chains/family.ts";
 import { formatAmount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import {
@@ -54,7 +55,7 @@ function scripts({ head, receipts }: BlockFixture): Record<string, Script> {
   };
 }
 
-function chainOf(url: string, requestTimeoutMs = 60_000): EvmChain {
+function chainOf(url: string, requestTimeoutMs = 60_000): OpenChain {
   return createEvmChain({
     network: "ETH",
     nodeUrls: [url],
@@ -77,7 +78,7 @@ function said(answer: BlockAnswer): string {
 }
 
 /** Reads the first block again and again, as a scan does; a call that failed is left alone for half a second. */
-async function readWithin(chain: EvmChain, tries: number): Promise<string> {
+async function readWithin(chain: OpenChain, tries: number): Promise<string> {
   let answer = "";
   for (let i = 0; i < tries && answer !== "7 #6001"; i++) {
     try {
@@ -113,7 +114,6 @@ test("a block that is stuffed with logs is read as any other, and its one transf
   await using node = startScriptedRpc(scripts(STUFFED));
   const chain = chainOf(node.url);
   assertEquals(said(await chain.block(1, "head")), "7 #6001");
-  assertEquals(chain.ignored, { zeroValue: 0, otherContract: 1 });
   assertEquals(node.asked.filter((one) => one === "eth_getBlockReceipts").length, 1);
 });
 
@@ -172,8 +172,7 @@ test("others have the thread while a stuffed block is read, and while it is prov
   const { data: found } = parsed;
   let answer: BlockAnswer | null = null;
   const proving = await turnsDuring(async () => {
-    const ignored = { zeroValue: 0, otherContract: 0 };
-    answer = await parseLongBlock(shaped, found ?? [], { tokens, hotWallet: HOT, ignored });
+    answer = await parseLongBlock(shaped, found ?? [], { tokens, hotWallet: HOT });
   });
   assert(answer !== null && said(answer) === "7 #23000");
   assert(proving >= 2, `${proving} turns`);
@@ -194,8 +193,7 @@ test("others have the thread while many receipts are proven of which each alone 
   const shaped = headSchema.parse(head);
   let answer: BlockAnswer | null = null;
   const proving = await turnsDuring(async () => {
-    const ignored = { zeroValue: 0, otherContract: 0 };
-    answer = await parseLongBlock(shaped, found, { tokens, hotWallet: HOT, ignored });
+    answer = await parseLongBlock(shaped, found, { tokens, hotWallet: HOT });
   });
   assert(answer !== null && said(answer) === "");
   assert(proving >= 1, `${proving} turns`);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
-import { createEvmChain, type EvmChain } from "../../chains/evm/evm_chain.ts";
+import { createEvmChain } from "../../chains/evm/evm_chain.ts";
+import type { OpenChain } from "../../chains/family.ts";
 import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 import {
@@ -52,7 +53,7 @@ function honest(): Record<string, Script> {
 }
 
 async function read(
-  chain: EvmChain,
+  chain: OpenChain,
   from: number,
   to: number,
   finality: "head" | "solid" = "solid",

@@ -26,7 +26,7 @@ const DEPOSIT = addressOf(2);
 /** A true block of two payments, parsed as a node tells it that may rename their ids. */
 function answerOf(rename: (txid: string) => string): BlockAnswer {
   const tokens = new Map([[USDT, { currency: "USDT" as const, unit: fromTokenUnits(1n, 6) }]]);
-  const context = { tokens, hotWallet: HOT, ignored: { zeroValue: 0, otherContract: 0 } };
+  const context = { tokens, hotWallet: HOT };
   const fixture = withOwnHash(composeBlock(5, [
     { logs: [transferLog(CUSTOMER, DEPOSIT, 700_000_000n)] },
     { logs: [transferLog(CUSTOMER, DEPOSIT, 300_000_000n)] },

@@ -9,7 +9,7 @@
 import { assertEquals } from "@std/assert";
 import { addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema, receiptsShape } from "../../chains/tron/read/answers.ts";
-import { type IgnoredTransfers, parseBlock } from "../../chains/tron/read/parse_block.ts";
+import { parseBlock } from "../../chains/tron/read/parse_block.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import {
   approvalLog,
@@ -33,14 +33,13 @@ import {
 
 const ROUTER = FAKE;
 
-function parse(pairs: readonly Pair[], ignored: IgnoredTransfers) {
+function parse(pairs: readonly Pair[]) {
   const shape = receiptsShape.safeParse(receipts(pairs));
   if (!shape.success) throw new Error("Cannot go on as the receipts have another shape");
   const answer = parseBlock(fullBlockSchema.parse(block(pairs)), shape.data, {
     tokens: new Map([
       [addressToLogHex(USDT), { currency: "USDT", unit: amountOf("0.000001") }],
     ]),
-    ignored,
   });
   if (answer.kind !== "block") throw new Error(`Cannot go on as the block is ${answer.kind}`);
   return answer.block;
@@ -72,7 +71,6 @@ function systemCall(n: number, type: string, value: Json, receipt: Json): Pair {
 }
 
 Deno.test("documented shapes: every way money moves or does not, in one block", () => {
-  const ignored = { zeroValue: 0, otherContract: 0 };
   const owner = { owner_address: `41${addressToLogHex(STRANGER)}` };
   const pairs = [
     // transferFrom: a spender moves the payer's money; of the two events the approval does not count
@@ -163,7 +161,7 @@ Deno.test("documented shapes: every way money moves or does not, in one block", 
     // the receipt's own record is absent: protobuf leaves out what is empty
     systemCall(9, "VoteWitnessContract", { ...owner, votes: [] }, { contractResult: [""] }),
   ];
-  const { transfers, transactions } = parse(pairs, ignored);
+  const { transfers, transactions } = parse(pairs);
   assertEquals(
     transfers.filter(({ eventTo }) => eventTo === addressToLogHex(OURS)).map((
       { txid, logIndex, eventFrom, amount },
@@ -191,7 +189,6 @@ Deno.test("documented shapes: every way money moves or does not, in one block", 
     null,
   ]);
   assertEquals(transactions[8]?.fee, amountOf("0"));
-  assertEquals(ignored, { zeroValue: 1, otherContract: 1 });
 });
 
 Deno.test("documented shapes: a block without receipts in the solid view is `{}` or `[]`, never whole", () => {

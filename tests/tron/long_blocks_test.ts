@@ -104,7 +104,7 @@ function sourceOf(
     blockAt: tronBlockAt,
   });
   const long = new LongBlocks({ totalTimeoutMs, nodes: nodes.length, ...rest });
-  return { pool, context: { tokens: TOKENS, ignored: { zeroValue: 0, otherContract: 0 } }, long };
+  return { pool, context: { tokens: TOKENS }, long };
 }
 
 /** Reads on from a block, as far as one look of a scan comes. */

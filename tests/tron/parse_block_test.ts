@@ -1,11 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema, receiptsSchema } from "../../chains/tron/read/answers.ts";
-import {
-  type IgnoredTransfers,
-  parseBlock,
-  type Token,
-} from "../../chains/tron/read/parse_block.ts";
+import { parseBlock, type Token } from "../../chains/tron/read/parse_block.ts";
 import { type Block, type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import {
@@ -37,18 +33,16 @@ const TRANSFER = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3
 function parse(
   blockJson: Json,
   receiptsJson: unknown,
-  ignored: IgnoredTransfers = { zeroValue: 0, otherContract: 0 },
 ): BlockAnswer {
   const token: Token = { currency: "USDT", unit: amountOf("0.000001") };
   return parseBlock(fullBlockSchema.parse(blockJson), receiptsSchema.parse(receiptsJson), {
     tokens: new Map([[addressToLogHex(USDT), token]]),
-    ignored,
   });
 }
 
 /** Parses a block that must be whole. */
-function parseWhole(pairs: readonly Pair[], ignored?: IgnoredTransfers): Block {
-  const answer = parse(block(pairs), receipts(pairs), ignored);
+function parseWhole(pairs: readonly Pair[]): Block {
+  const answer = parse(block(pairs), receipts(pairs));
   if (answer.kind !== "block") throw new Error(`Cannot go on as the block is ${answer.kind}`);
   return answer.block;
 }
@@ -120,18 +114,14 @@ Deno.test("the event's amount counts, not the call's", () => {
   assertEquals(transfers[0]?.amount, amountOf("0.999"));
 });
 
-Deno.test("a fake token with the same event is no money, and counted", () => {
-  const ignored = { zeroValue: 0, otherContract: 0 };
+Deno.test("a fake token with the same event is no money", () => {
   const call = contractCall(1, [transferLog(FAKE, PAYER, OURS, 1_000_000)]);
-  assertEquals(parseWhole([call], ignored).transfers, []);
-  assertEquals(ignored, { zeroValue: 0, otherContract: 1 });
+  assertEquals(parseWhole([call]).transfers, []);
 });
 
-Deno.test("a transfer of value 0 is no money, and counted", () => {
-  const ignored = { zeroValue: 0, otherContract: 0 };
+Deno.test("a transfer of value 0 is no money", () => {
   const call = contractCall(1, [transferLog(USDT, OURS, STRANGER, 0)]);
-  assertEquals(parseWhole([call], ignored).transfers, []);
-  assertEquals(ignored, { zeroValue: 1, otherContract: 0 });
+  assertEquals(parseWhole([call]).transfers, []);
 });
 
 Deno.test("an event with four topics is another event", () => {

@@ -9,7 +9,7 @@ import { block, contractCall, receipts } from "./support/block_fixture.ts";
 import { type Script, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
 
 const ignore = needs({ net: true });
-const CONTEXT = { tokens: new Map(), ignored: { zeroValue: 0, otherContract: 0 } };
+const CONTEXT = { tokens: new Map() };
 const BOUNDS = { totalTimeoutMs: 120_000, blockAt: tronBlockAt };
 const RANGE = "/walletsolidity/getblockbylimitnext";
 const RECEIPTS = "/walletsolidity/gettransactioninfobyblocknum";

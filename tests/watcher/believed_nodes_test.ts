@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { OpenChain } from "../../chains/family.ts";
 import { createHmac } from "node:crypto";
 import { newId } from "../../actors/runtime/ids.ts";
 import { canonicalJson } from "../../api/upstream/webhook_event.ts";
-import type { TronChain } from "../../chains/tron/tron_chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { readCursor, readScannedRanges } from "../../ledger/watcher/cursor.ts";
 import { newWallet, type TestChain } from "../dev_chain/support/chain.ts";
@@ -26,7 +26,7 @@ interface Scene {
   /** An address of the merchant's. */
   readonly address: string;
   /** Reads from these nodes from now on. @returns the adapter */
-  use(...nodes: readonly TestChain[]): TronChain;
+  use(...nodes: readonly TestChain[]): OpenChain;
   /** Tells the interface what the scan says of itself. */
   tellStatus(): void;
   claim(txHash: string): Promise<{ status: number; body: { status: string; message: string } }>;
@@ -43,7 +43,7 @@ async function scene(body: (at: Scene) => Promise<void>): Promise<void> {
   await withFork(async (right, fork) => {
     let chain = adapterOver([right.url], right.usdt, { checksIdentity: true });
     let stopped: () => ReturnType<Watch["status"]> | null = () => null;
-    const chains = new Map<Network, TronChain>([["TRX", chain]]);
+    const chains = new Map<Network, OpenChain>([["TRX", chain]]);
     await using api = await testApi({
       chains,
       scanOf: () => ({ status: stopped(), nodes: [] }),

@@ -212,7 +212,6 @@ function blockOf(receivers: readonly string[]): Block {
     receiptsSchema.parse(receipts(pairs)),
     {
       tokens: new Map([[addressToLogHex(USDT), { currency: "USDT", unit: amountOf("0.000001") }]]),
-      ignored: { zeroValue: 0, otherContract: 0 },
     },
   );
   assert(answer.kind === "block");

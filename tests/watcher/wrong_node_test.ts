@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { OpenChain } from "../../chains/family.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { TronChain } from "../../chains/tron/tron_chain.ts";
 import { chainReasons } from "../../app/health/chains.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { until } from "../support/books.ts";
@@ -15,7 +15,7 @@ const ABSURD = 10 ** 12;
 
 /** A watcher over nodes that a test exchanges, with an address of a merchant's. */
 async function withWatch(
-  chainOf: () => TronChain,
+  chainOf: () => OpenChain,
   body: (at: { watcher: Watch; sql: Sql; address: string }) => Promise<void>,
 ): Promise<void> {
   await using database = await testDatabase();

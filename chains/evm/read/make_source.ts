@@ -43,7 +43,6 @@ export function makeSource(parts: SourceParts): EvmSource {
       hotWallet,
       believed: new Set(parts.receiptTypes),
       mostAheadMs: place.mostAheadMs,
-      ignored: { zeroValue: 0, otherContract: 0 },
     },
   };
 }

@@ -38,14 +38,6 @@ const COIN_DECIMALS = 18;
 /** Wei of a thousand million coins: there is less of each chain's coin, so that no transaction has paid as much. */
 const MOST_WEI = 10n ** 27n;
 
-/** Transfers that are not money for the service, counted for the operator. */
-export interface IgnoredTransfers {
-  /** Transfer events of value 0 from a configured contract: address poisoning. */
-  zeroValue: number;
-  /** Transfer events from any other contract, fake tokens among them. */
-  otherContract: number;
-}
-
 /** A token that counts as money. */
 export interface Token {
   readonly currency: Currency;
@@ -67,8 +59,6 @@ export interface ParseContext {
   readonly believed?: ReadonlySet<number>;
   /** A block may be so much ahead of the clock, milliseconds; default that of a chain whose time never leaps. */
   readonly mostAheadMs?: number;
-  /** Running totals, added to. */
-  readonly ignored: IgnoredTransfers;
 }
 
 /** A block's place. */
@@ -219,17 +209,14 @@ function collectTransfers(
   into: Transfer[],
   { transactionHash: txid, logs }: ReadReceipt,
   time: number,
-  { tokens, ignored }: ParseContext,
+  { tokens }: ParseContext,
 ): void {
-  ignored.otherContract += logs.otherTransfers;
   for (const { place: logIndex, log } of logs.transfers) {
     const token = tokens.get(log.address.toLowerCase());
     if (token === undefined) continue;
     const amount = eventAmount(log, token, txid);
-    if (amount === 0n) {
-      ignored.zeroValue += 1;
-      continue;
-    }
+    // address poisoning
+    if (amount === 0n) continue;
     into.push({
       txid,
       logIndex,

@@ -51,15 +51,9 @@ export async function readTransaction(
 ): Promise<TransactionLookup> {
   const txid = evmTransactionId(text);
   if (txid === null) return { kind: "missing", txid: text };
-  const { context } = source;
-  // a block's own reading counts what is ignored
-  const uncounted = {
-    ...source,
-    isLookUp: true,
-    context: { ...context, ignored: { zeroValue: 0, otherContract: 0 } },
-  };
+  const lookUp = { ...source, isLookUp: true };
   return await source.pool.read(
-    (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
+    (node, bound) => readFromOne(node, txid, finality, lookUp, bound),
     {
       signal,
       checkpoint,

@@ -36,8 +36,6 @@ export interface ReceiptLogs {
   readonly encoded: Uint8Array;
   /** Transfers of known tokens. */
   readonly transfers: readonly PlacedLog[];
-  /** Number of transfers of all others. */
-  readonly otherTransfers: number;
 }
 
 /** A receipt whose logs were read so. */
@@ -52,7 +50,6 @@ export type KnownTokens = Pick<ReadonlyMap<string, unknown>, "has">;
 class LogCollector {
   readonly #tokens: KnownTokens;
   readonly transfers: PlacedLog[] = [];
-  otherTransfers = 0;
   count = 0;
   first = 0;
   missing: number | null = null;
@@ -65,17 +62,15 @@ class LogCollector {
     if (this.count === 0) this.first = log.logIndex;
     const position = this.first + this.count;
     if (log.logIndex !== position) this.missing ??= position;
-    if (isTransfer(log)) {
-      if (this.#tokens.has(log.address.toLowerCase())) {
-        this.transfers.push({ place: this.count, log });
-      } else this.otherTransfers += 1;
+    if (isTransfer(log) && this.#tokens.has(log.address.toLowerCase())) {
+      this.transfers.push({ place: this.count, log });
     }
     this.count += 1;
   }
 
   logs(encoded: Uint8Array): ReceiptLogs {
-    const { count, first, missing, transfers, otherTransfers } = this;
-    return { count, first, missing, encoded, transfers, otherTransfers };
+    const { count, first, missing, transfers } = this;
+    return { count, first, missing, encoded, transfers };
   }
 }
 

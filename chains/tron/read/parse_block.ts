@@ -44,14 +44,6 @@ const LEADING_ZEROS = "0".repeat(WORD_DIGITS - EXACT_DIGITS);
 /** An address in a topic: 12 bytes of padding, then 20 bytes. Padding is not checked by the EVM. */
 const ADDRESS_OFFSET = 24;
 
-/** Transfers that are not money for the service, counted for the operator. */
-export interface IgnoredTransfers {
-  /** Transfer events of value 0 from a configured contract: address poisoning. */
-  zeroValue: number;
-  /** Transfer events from any other contract, fake tokens among them. */
-  otherContract: number;
-}
-
 /** A token that counts as money. */
 export interface Token {
   readonly currency: Currency;
@@ -65,8 +57,6 @@ export interface ParseContext {
   readonly tokens: ReadonlyMap<string, Token>;
   /** A block may be so much ahead of the clock, milliseconds; default that of a chain whose time never leaps. */
   readonly mostAheadMs?: number;
-  /** Running totals, added to. */
-  readonly ignored: IgnoredTransfers;
 }
 
 /** An answer that contradicts itself; nothing may be concluded from it. */
@@ -163,15 +153,10 @@ function collectTransfers(
     const log = receipt.log[logIndex] as LogAnswer;
     if (log.topics[0] !== TRANSFER_TOPIC || log.topics.length !== 3) continue;
     const token = context.tokens.get(log.address);
-    if (token === undefined) {
-      context.ignored.otherContract += 1;
-      continue;
-    }
+    if (token === undefined) continue;
     const amount = eventAmount(log, token, receipt.id);
-    if (amount === 0n) {
-      context.ignored.zeroValue += 1;
-      continue;
-    }
+    // address poisoning
+    if (amount === 0n) continue;
     into.push({
       txid: receipt.id,
       logIndex,

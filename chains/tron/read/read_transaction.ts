@@ -40,8 +40,7 @@ export async function readTransaction(
 ): Promise<TransactionLookup> {
   const txid = tronTransactionId(text);
   if (txid === null) return { kind: "missing", txid: text };
-  const uncounted = { ...context, ignored: { zeroValue: 0, otherContract: 0 } };
-  return await pool.read((node, bound) => readFromOne(node, txid, finality, uncounted, bound), {
+  return await pool.read((node, bound) => readFromOne(node, txid, finality, context, bound), {
     signal,
     checkpoint,
     isEnough: (answer) => answer.kind === "found",

@@ -63,7 +63,6 @@ export function readBlock(text: string) {
 const CONTEXT: ParseContext = {
   tokens: new Map([[USDT, { currency: "USDT", unit: fromTokenUnits(1n, 6) }]]),
   hotWallet: HOT,
-  ignored: { zeroValue: 0, otherContract: 0 },
 };
 
 /** Reads blocks one way for a while. */

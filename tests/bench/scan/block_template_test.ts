@@ -32,7 +32,6 @@ function parsed(from: BlockMaker, height: number) {
       currency: "USDT" as const,
       unit: fromTokenUnits(1n, 6),
     }]]),
-    ignored: { zeroValue: 0, otherContract: 0 },
   });
   assert(answer.kind === "block");
   return answer.block;

@@ -6,11 +6,12 @@
 
 import { Interface, Wallet } from "ethers";
 import { chainIdOf } from "../../../chains/evm/chain_id.ts";
-import { createEvmChain, type EvmChain } from "../../../chains/evm/evm_chain.ts";
+import { createEvmChain } from "../../../chains/evm/evm_chain.ts";
 import { createEvmTransferBuilder } from "../../../chains/evm/pay/transfer_builder.ts";
 import type { SignedTransaction } from "../../../chains/chain.ts";
 import type { FeeEstimate, Movement } from "../../../chains/fees.ts";
 import type { Intent, SigningKey } from "../../../chains/signer.ts";
+import type { OpenChain } from "../../../chains/family.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";
 import { type AnvilReceipt, type BareAnvil, startAnvil } from "./bare_anvil.ts";
 import { tokenCode } from "./tokens.ts";
@@ -29,7 +30,7 @@ const COIN = 10n ** 18n;
 /** See the module. */
 export interface Rig extends AsyncDisposable {
   readonly anvil: BareAnvil;
-  readonly chain: EvmChain;
+  readonly chain: OpenChain;
   readonly usdt: string;
   readonly usdc: string;
   readonly hot: Wallet;
@@ -40,7 +41,7 @@ export interface Rig extends AsyncDisposable {
   /** Calls a method of a token as its owner; in the next block. */
   set(token: string, method: string, ...args: readonly unknown[]): Promise<void>;
   /** Opens one more adapter. */
-  open(urls: readonly string[], sweepBy?: "coin" | "delegate"): EvmChain;
+  open(urls: readonly string[], sweepBy?: "coin" | "delegate"): OpenChain;
   /** Signs what the hot wallet pays: one payout, or sweeps of the deposit addresses with these indices. */
   sign(movement: Movement, fee: FeeEstimate, nonce: number): SignedTransaction;
   signSweeps(movements: readonly Movement[], fee: FeeEstimate, nonce: number): SignedTransaction;

@@ -17,7 +17,7 @@ import type { Fault } from "../../../devchain/faults.ts";
 import { startDevChain } from "../../../devchain/start.ts";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { type Limits, SpendingLimits } from "../../../chains/signer/signing_rules.ts";
-import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
+import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import {
   type NetworkKeys,
@@ -25,6 +25,7 @@ import {
   publicAddresses,
   signingKey,
 } from "../../../chains/wallet/network_keys.ts";
+import type { OpenChain } from "../../../chains/family.ts";
 import { storeColdWallet } from "../../../ledger/addresses/wallets.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
@@ -52,7 +53,7 @@ export const CALM: TreasuryPolicy = {
 /** Parts of a rig before its engine runs. */
 export interface RigParts {
   /** The network as a node of its own tells it. */
-  chainAt(url: string): TronChain;
+  chainAt(url: string): OpenChain;
   readonly chainUrl: string;
 }
 
@@ -158,7 +159,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
     if (engine === null) throw new Error("Cannot ask the engine as it is not started");
     return engine;
   };
-  const chains = new Map<Network, TronChain>([[NETWORK, chain]]);
+  const chains = new Map<Network, OpenChain>([[NETWORK, chain]]);
   const api = stack.use(
     await testApi({
       chains,

@@ -12,8 +12,9 @@ import { watcherActors, type WatcherMessage } from "../../../actors/watcher/watc
 import type { WatcherStatus } from "../../../actors/watcher/scan_memory.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
-import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
+import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { publicAddresses } from "../../../chains/wallet/network_keys.ts";
+import type { OpenChain } from "../../../chains/family.ts";
 import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { addMerchant, openJournal } from "../../support/books.ts";
@@ -38,7 +39,7 @@ export function adapterOver(
     readonly dailyCalls?: number;
     readonly callsPerSecond?: number;
   } = {},
-): TronChain {
+): OpenChain {
   return createTronChain({
     network: "TRX",
     nodeUrls: urls,
@@ -70,7 +71,7 @@ export interface Watch {
 }
 
 /** Makes a watcher. */
-export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watch {
+export function watch(sql: Sql, chainOf: () => Chain & Partial<OpenChain>): Watch {
   const journal = openJournal(sql);
   let status: WatcherStatus | null = null;
   let again = false;
