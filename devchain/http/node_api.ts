@@ -17,6 +17,7 @@ import { CONTRACT_ROUTES } from "./contract_routes.ts";
 import { NETWORK_ROUTES } from "./network_routes.ts";
 import { Provider } from "./provider.ts";
 import { type Answer, NodeError, Params, type Route } from "./route.ts";
+import { silence } from "./silence.ts";
 import { TRANSACTION_ROUTES } from "./transaction_routes.ts";
 
 /** Fields whose text is hex of UTF-8 (java-tron, HttpSelfFormatFieldName, name fields). */
@@ -72,8 +73,6 @@ const ROUTES: ReadonlyMap<string, Route> = new Map(
 );
 
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
-/** Time for which a request that a fault leaves without answer is held. */
-const SILENCE_MS = 60_000;
 const MAX_BODY = 4 * 1024 * 1024;
 
 /** Answers node requests. */
@@ -174,18 +173,6 @@ async function readBody(request: Request): Promise<string> {
   const body = await request.text();
   if (body.length <= MAX_BODY) return body;
   throw new NodeError("java.lang.Exception", `body size is too big, the limit is ${MAX_BODY}`);
-}
-
-function silence(ended: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, SILENCE_MS);
-  const end = () => {
-    clearTimeout(timer);
-    resolve();
-  };
-  if (ended.aborted) end();
-  else ended.addEventListener("abort", end, { once: true });
-  return promise;
 }
 
 function jettyPage(status: number, reason: string, path: string): Response {

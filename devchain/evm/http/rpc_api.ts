@@ -5,11 +5,10 @@
  */
 
 import type { Fault, Faults } from "../../faults.ts";
+import { silence } from "../../http/silence.ts";
 import type { RpcAnswer } from "../rpc.ts";
 import type { Call, Methods } from "./methods.ts";
 
-/** Time for which a request that a fault leaves without answer is held. */
-const SILENCE_MS = 60_000;
 const MAX_BODY = 5 * 1024 * 1024;
 const MAX_BATCH = 1_000;
 
@@ -96,16 +95,4 @@ function readCall(json: unknown): Call | null {
 
 function failure(id: unknown, code: number, message: string): unknown {
   return { jsonrpc: "2.0", id, error: { code, message } };
-}
-
-function silence(ended: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, SILENCE_MS);
-  const end = () => {
-    clearTimeout(timer);
-    resolve();
-  };
-  if (ended.aborted) end();
-  else ended.addEventListener("abort", end, { once: true });
-  return promise;
 }
