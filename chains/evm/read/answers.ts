@@ -7,11 +7,10 @@
  */
 
 import { z } from "zod";
+import type { AnswerShape } from "../../nodes/json_rpc.ts";
 import { listSchema } from "../../nodes/list_schema.ts";
+import { isObject, listOf } from "../../nodes/read_by_hand.ts";
 import { hasOwnHash } from "./header_hash.ts";
-
-/** Shape that an answer must have; a zod schema is one. */
-type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
 
 const HASH = /^0x[0-9a-f]{64}$/;
 /** Up to 52 bits, which are exact in a number. */
@@ -123,24 +122,6 @@ export const receiptsShape: AnswerShape<ReceiptAnswer[] | null> = {
     return receipts === null ? receiptsSchema.safeParse(json) : { success: true, data: receipts };
   },
 };
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Every member read, or `null` when one of them, or the list, is of another shape. */
-function listOf<T>(value: unknown, read: (member: unknown) => T | null): T[] | null {
-  if (!Array.isArray(value)) return null;
-  const found: T[] = [];
-  for (const member of value) {
-    const one = read(member);
-    if (one === null) return null;
-    found.push(one);
-  }
-  return found;
-}
 
 function isHash(value: unknown): value is string {
   return typeof value === "string" && HASH.test(value);

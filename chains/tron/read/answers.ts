@@ -11,6 +11,7 @@
 import { z } from "zod";
 import type { AnswerShape } from "../../nodes/json_rpc.ts";
 import { listSchema } from "../../nodes/list_schema.ts";
+import { isObject, listOf } from "../../nodes/read_by_hand.ts";
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 /** Integers above 2^53 cannot be trusted after JSON.parse, so `int()` refuses them. */
@@ -185,24 +186,6 @@ export const receiptsShape: AnswerShape<ReceiptAnswer[]> = {
     return receipts === null ? receiptsSchema.safeParse(json) : { success: true, data: receipts };
   },
 };
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Every member read, or `null` when one of them, or the list, is of another shape. */
-function listOf<T>(value: unknown, read: (member: unknown) => T | null): T[] | null {
-  if (!Array.isArray(value)) return null;
-  const found: T[] = [];
-  for (const member of value) {
-    const one = read(member);
-    if (one === null) return null;
-    found.push(one);
-  }
-  return found;
-}
 
 function isWhole(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && Number.isSafeInteger(value);
