@@ -79,7 +79,6 @@ export const LARGEST_BATCH = 1_000;
 /** Purpose of a transaction: to pay its intents, or to take the nonce that was promised to them out of use. */
 export type SignPurpose = "pay" | "cancel";
 
-/** One request for a signature. */
 export interface SignRequest {
   /**
    * The intents of the transaction, in their order in it, each once: of one network, kind and payer, and more than

@@ -34,7 +34,6 @@ export interface Unfreezing {
   readonly expiresAt: number;
 }
 
-/** One account. */
 export interface Account {
   /** Sun. */
   readonly balance: bigint;

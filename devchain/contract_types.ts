@@ -15,7 +15,6 @@ export interface FieldType {
   readonly kind: FieldKind;
 }
 
-/** One contract type. */
 export interface ContractType {
   readonly no: number;
   readonly name: string;

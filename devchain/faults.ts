@@ -68,7 +68,6 @@ export const EVM_FAULTS = [
   "finality-stands",
 ] as const;
 
-/** A kind of fault. */
 export type FaultKind = (typeof TRON_FAULTS)[number] | (typeof EVM_FAULTS)[number];
 
 /** One fault as it is asked for. */

@@ -123,7 +123,6 @@ export function setTokenBalance(
   state.set(`token/${token}/${holder}`, balance === 0n ? undefined : String(balance));
 }
 
-/** One call of a token. */
 export interface TokenCall {
   readonly token: HexAddress;
   readonly contract: TokenContract;

@@ -42,7 +42,6 @@ const quarantinedRow = shape({
   data: json<Readonly<Record<string, unknown>>>(),
   createdAt: time(),
 });
-/** A row that is quarantined. */
 export type QuarantinedRow = RowOf<typeof quarantinedRow>;
 
 /** Which rows are wanted; absent fields do not restrict. */

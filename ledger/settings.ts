@@ -26,7 +26,6 @@ const pairShape = shape({
   networkFee: amount(),
   networkFeeMode: text<"fixed" | "dynamic">(),
 });
-/** Settings of one pair. */
 export type PairSettings = RowOf<typeof pairShape>;
 
 /** Everything that is set for all merchants, as of one epoch. */

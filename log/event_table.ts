@@ -676,5 +676,4 @@ export const EVENTS = {
   "devchain.block_failed": ["error", "{network}: a block could not be made: {reason}"],
 } as const satisfies Readonly<Record<string, readonly [Level, string]>>;
 
-/** Name of an event. */
 export type EventName = keyof typeof EVENTS;

@@ -45,7 +45,6 @@ export const SPANS = {
   Record<string, readonly [trace: string, words: string, attributes: readonly string[]]>
 >;
 
-/** Name of a span. */
 export type SpanName = keyof typeof SPANS;
 
 /** Attributes of a span; none has more than its table's. */

@@ -31,7 +31,6 @@ export function openTraces(): void {
   tracer = Deno.telemetry.tracerProvider.getTracer("engine");
 }
 
-/** One span. */
 export interface Span<Name extends SpanName> {
   /** The id whose trace it is in, as `wd_0193a1b2-...` or a UUID. */
   readonly of: string;

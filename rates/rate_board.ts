@@ -16,7 +16,6 @@ const REFRESH_MS = 60_000;
 /** Bound of one read. */
 const READ_MS = 10_000;
 
-/** Options of a board. */
 export interface RateBoardOptions {
   readonly sources: readonly RateSource[];
   /** Unix milliseconds. */

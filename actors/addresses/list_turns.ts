@@ -45,7 +45,6 @@ interface List<Result> {
   readonly resolve: (result: Result | "busy") => void;
 }
 
-/** Lists in turns. */
 export class ListTurns<Result> {
   readonly #bounds: TurnBounds;
   readonly #monotonic: () => number;

@@ -20,7 +20,6 @@ export interface ActorAddress {
   readonly id: string;
 }
 
-/** A timer that is due. */
 export interface DueTimer {
   readonly address: ActorAddress;
   readonly name: string;

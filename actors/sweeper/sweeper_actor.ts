@@ -45,7 +45,6 @@ const STATUS_MS = 15_000;
 /** A turn begins no further address after this long. */
 const TURN_MS = 10_000;
 
-/** Messages of a sweeper. */
 export interface SweeperMessage {
   readonly type: "poll";
 }

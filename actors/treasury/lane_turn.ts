@@ -53,7 +53,6 @@ export type LaneStep =
   /** Sign a transfer of nothing with it, as nothing else takes it: what stands behind it must not wait. */
   | { readonly do: "fill"; readonly nonce: OpenNonce; readonly fee: FeeEstimate };
 
-/** A turn of a lane. */
 export interface LaneTurn {
   /** In the order in which they are done. */
   readonly steps: readonly LaneStep[];

@@ -53,7 +53,6 @@ const INTERNAL_SEND_MS = 3_000;
 /** A round in which nothing was signed. */
 const NOTHING: Signed = { transactions: [], mayBeMore: false };
 
-/** Messages of a treasury. */
 export interface TreasuryMessage {
   /** Something may be due: a new row, a solid block, or time has passed. */
   readonly type: "poll";

@@ -25,7 +25,6 @@ interface ClaimDeps extends BesideScan<Pick<Chain, "transaction" | "addressOf">>
   readonly wake: (merchantId: string) => void;
 }
 
-/** Outcome of a claim. */
 export type ClaimOutcome =
   | { readonly status: "credited" | "already_credited" | "not_final" | "not_found" | "not_ours" }
   /** Recorded and quarantined: the pair takes no deposits now. */

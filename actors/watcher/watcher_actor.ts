@@ -37,7 +37,6 @@ export interface ViewPace {
   readonly solidMs: number;
 }
 
-/** Messages of a watcher. */
 export interface WatcherMessage {
   readonly type: "tick";
 }

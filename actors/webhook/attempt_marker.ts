@@ -80,7 +80,6 @@ export class AttemptMarker {
     return this.#lost;
   }
 
-  /** Adds one attempt. */
   add(mark: AttemptMark): void {
     this.#unwritten.set(mark.merchantId, this.of(mark.merchantId) + 1);
     if (this.#held.holds(mark.merchantId) && !this.#closing) return this.#held.add(mark);

@@ -200,7 +200,6 @@ export interface RequestToCount {
   readonly now: number;
 }
 
-/** A request that was counted. */
 export interface CountedRequest {
   readonly counting: Counting;
   /** The parts of it that were counted; null for one without a valid key. */

@@ -15,7 +15,6 @@ export type CappedAsset = Currency | "native";
 /** The most that is signed for, by asset; an absent one is not bound. */
 export type Caps = Readonly<Partial<Record<CappedAsset, Amount>>>;
 
-/** Caps of one network. */
 export interface NetworkCaps {
   readonly perTransaction: Caps;
   readonly perDay: Caps;

@@ -82,13 +82,11 @@ const KINDS = {
   token_switched: /^[A-Z]\w+ [A-Z]{3,5}: /,
 } as const satisfies Readonly<Record<string, RegExp>>;
 
-/** Kind of a reason. */
 export type ReasonKind = keyof typeof KINDS | "other";
 
 /** The kinds, in the order in which they are tried; `other` is of none of them. */
 export const REASON_KINDS: readonly string[] = [...Object.keys(KINDS), "other"];
 
-/** The kind of a reason. */
 export function kindOf(reason: string): string {
   const found = Object.entries(KINDS).find(([, pattern]) => pattern.test(reason));
   return found?.[0] ?? "other";

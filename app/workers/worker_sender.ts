@@ -48,7 +48,6 @@ export interface NameReply {
   readonly addresses: readonly ResolvedAddress[];
 }
 
-/** Options of the worker. */
 export interface WorkerSenderOptions extends SenderSettings {
   /** The worker's module, `app/commands/sender_worker.ts`. */
   readonly entry: URL;

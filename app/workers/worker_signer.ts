@@ -19,7 +19,6 @@ import { WorkerClient } from "./worker_client.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Options of the worker. */
 export interface WorkerSignerOptions {
   /** The worker's module, `app/commands/signer_worker.ts`. */
   readonly entry: URL;

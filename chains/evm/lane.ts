@@ -25,7 +25,6 @@ import { type EvmSource, rpc } from "./read/source.ts";
 const BUMP_NUMERATOR = 9n;
 const BUMP_DENOMINATOR = 8n;
 
-/** Bounds of a lane. */
 export interface LaneBounds {
   readonly mostUnseen: number;
   readonly bumpAfterMs: number;

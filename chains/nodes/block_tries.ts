@@ -12,7 +12,6 @@ interface Failures {
   readonly nodes: ReadonlySet<string>;
 }
 
-/** A try that failed. */
 export interface FailedTry {
   /** Label of the node that was asked. */
   readonly node: string;

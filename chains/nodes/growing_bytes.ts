@@ -1,6 +1,5 @@
 const FIRST_SIZE = 4 * 1024;
 
-/** Bytes that grow. */
 export class GrowingBytes {
   #buffer = new Uint8Array(FIRST_SIZE);
   #size = 0;

@@ -23,7 +23,6 @@ export interface AnswerShape<T> {
   };
 }
 
-/** One call. */
 export interface RpcCall {
   readonly method: string;
   readonly params: readonly unknown[];

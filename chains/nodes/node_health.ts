@@ -37,7 +37,6 @@ const ASKED_AGAIN_FOR_MS = 2_000;
 /** Different calls that fail one after the other, none answered between them, are no longer the calls' fault. */
 const CALLS_IN_A_ROW = 3;
 
-/** The health of one node. */
 export class NodeHealth {
   readonly #node: ChainNode;
   readonly #identity: ChainIdentity | null;

@@ -50,7 +50,6 @@ export interface PoolOptions {
   readonly monotonic?: () => number;
 }
 
-/** The nodes of a network. */
 export class NodePool implements NetworkNodes {
   readonly blockAt: BlockAt;
   readonly meters: NetworkNodes["meters"];

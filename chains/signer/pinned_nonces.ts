@@ -235,7 +235,6 @@ export class PinnedNonces {
     if (pin !== undefined && most > pin.cancelCost) pin.cancelCost = most;
   }
 
-  /** Remembers a signature. */
   remember(signature: NonceSignature): void {
     const { network, intents, end, signed } = signature;
     const key = keyOf(signature);

@@ -49,7 +49,6 @@ class Failures {
   };
 }
 
-/** A served socket. */
 export interface SocketServer {
   /** Accepts no more connections, finishes the requests at hand within the bound, and hangs up. */
   close(boundMs: number): Promise<void>;

@@ -81,7 +81,6 @@ export class SignedMemory {
     return this.#txids.has(txid);
   }
 
-  /** Remembers a signature. */
   remember(entry: ExpiringSignature): void {
     for (const { outgoingId } of entry.intents) {
       const earlier = this.#entries.get(outgoingId);

@@ -181,7 +181,6 @@ const statusSchema = z.strictObject({
   /** Sums that were signed away in the last day, by asset and network. */
   spent: z.record(z.string(), z.string()),
 });
-/** Status of a signer. */
 export type SignerStatus = Readonly<z.infer<typeof statusSchema>>;
 
 const responseSchema = z.union([

@@ -45,7 +45,6 @@ const LOOK_MS = 2_000;
 /** A process whose port was written so lately may not listen yet. */
 const STARTING_MS = 1_000;
 
-/** One anvil. */
 export class Anvil {
   readonly #url: string;
   readonly #settings: AnvilSettings;

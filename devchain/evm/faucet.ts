@@ -26,7 +26,6 @@ const ABI: Abi = parseAbi([
   "function unBlacklist(address who)",
 ]);
 
-/** One call of a contract. */
 export interface ContractCall {
   readonly to: Hex;
   readonly data: Hex;

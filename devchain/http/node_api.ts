@@ -88,7 +88,6 @@ export class NodeApi {
     this.#provider = new Provider(faults);
   }
 
-  /** Answers one request. */
   async answer(request: Request, url: URL): Promise<Response> {
     const [, root, name = "", ...more] = url.pathname.split("/");
     const route = more.length > 0 ? undefined : ROUTES.get(name.toLowerCase());

@@ -113,7 +113,6 @@ export class Params {
   }
 }
 
-/** A node request. */
 export interface NodeRequest {
   readonly node: ChainNode;
   readonly params: Params;

@@ -28,7 +28,6 @@ export interface BatcherOptions {
   readonly clock?: BatcherClock;
 }
 
-/** Clock of a batcher. */
 export interface BatcherClock {
   /** Milliseconds that never go back. */
   now(): number;

@@ -246,7 +246,6 @@ export function largestWithdrawal(
 /** Fixed fee on the first confirmed, not exempt deposit to an issued address. */
 export const ACTIVATION_FEE = parseAmount("0.5") as Amount;
 
-/** Fees of a deposit. */
 export interface DepositFees {
   readonly commission: Amount;
   readonly commissionRate: Rate;

@@ -50,13 +50,10 @@ export const TRANSITIONS = {
 
 /** A kind of record with states. */
 export type RecordKind = keyof typeof TRANSITIONS;
-/** States of a deposit. */
 export type DepositStatus = keyof typeof TRANSITIONS.deposit;
-/** States of a withdrawal. */
 export type WithdrawalStatus = keyof typeof TRANSITIONS.withdrawal;
 /** States of a statement line. */
 export type TransactionStatus = keyof typeof TRANSITIONS.transaction;
-/** States of a settlement. */
 export type SettlementStatus = keyof typeof TRANSITIONS.settlement;
 /** States of a transfer out of one of the service's wallets. */
 export type OutgoingStatus = keyof typeof TRANSITIONS.outgoing;

@@ -27,7 +27,6 @@ export interface ListedDelivery extends EventRow {
   readonly tries: readonly ListedAttempt[];
 }
 
-/** Statuses of an event. */
 export const EVENT_STATUSES = [
   "PENDING",
   "DELIVERED",

@@ -82,7 +82,6 @@ function parseAnswer<T>(text: string, schema: AnswerShape<T>, at: Place): T {
   );
 }
 
-/** One request to a node. */
 export interface NodeRequest {
   /** For example `/wallet/getblockbynum`. */
   readonly path: string;

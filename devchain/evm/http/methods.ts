@@ -11,7 +11,6 @@ import type { EvmChain, Reception } from "../evm_chain.ts";
 import { nextNonce, refusal, type Waiting } from "../pool.ts";
 import { AnvilAnswer, type Hex, HexText, quantity, type RpcAnswer } from "../rpc.ts";
 
-/** One call. */
 export interface Call {
   readonly id: unknown;
   readonly method: string;

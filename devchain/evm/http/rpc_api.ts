@@ -25,7 +25,6 @@ export class RpcApi {
     this.#stopped = stopped;
   }
 
-  /** Answers one request. */
   async answer(request: Request): Promise<Response> {
     if (request.method !== "POST") return new Response("method not allowed", { status: 405 });
     const text = await request.text();
