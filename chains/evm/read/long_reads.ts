@@ -34,8 +34,6 @@ export interface LongReadOptions {
   readonly totalTimeoutMs: number;
   /** Number of nodes that it is for. */
   readonly nodes: number;
-  /** Bytes that are read as one text; default a megabyte. */
-  readonly oneTextBytes?: number;
   /** Milliseconds of a clock that is never set; default `performance.now`. */
   readonly monotonic?: () => number;
 }
@@ -74,7 +72,7 @@ export class LongReads {
 
 /** One read of a block's receipts, or of one of them. */
 export class LongRead implements LongAnswer, Disposable {
-  readonly from: number;
+  readonly from = ONE_TEXT_BYTES;
   readonly patience: number;
   readonly wholeMs: number;
   hasBegun = false;
@@ -88,13 +86,12 @@ export class LongRead implements LongAnswer, Disposable {
   #holdsTurn = false;
 
   constructor(reads: LongReads, height: number, hash: string, turn: number) {
-    const { tokens, totalTimeoutMs, nodes, oneTextBytes } = reads.options;
+    const { tokens, totalTimeoutMs, nodes } = reads.options;
     this.#reads = reads;
     this.#height = height;
     this.#hash = hash;
     this.#turn = turn;
     this.#logs = new LogLists(tokens);
-    this.from = oneTextBytes ?? ONE_TEXT_BYTES;
     this.patience = reads.tries.patience(height);
     this.wholeMs = totalTimeoutMs * this.patience / Math.min(nodes, NODES_IN_TIME);
   }

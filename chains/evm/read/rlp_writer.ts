@@ -67,7 +67,7 @@ export class RlpWriter {
   /** Writes a byte string. */
   text(bytes: Uint8Array): void {
     this.rawBytes(bytes);
-    this.#head(bytes.length, TEXT);
+    this.#head(bytes.length);
   }
 
   /** Writes a byte string given as hexadecimal with `0x` before it. */
@@ -82,14 +82,14 @@ export class RlpWriter {
       const low = DIGITS[text.charCodeAt(i + 1)] ?? 0;
       buffer[to++] = high << 4 | low;
     }
-    this.#head(count, TEXT);
+    this.#head(count);
   }
 
   /** Writes a whole number up to 2^53 as its bytes without leading zeros. */
   number(value: number): void {
     const before = this.size;
     for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) this.raw(rest % 256);
-    this.#head(this.size - before, TEXT);
+    this.#head(this.size - before);
   }
 
   /** Makes a list of everything that was written since the buffer had a size. */
@@ -100,10 +100,10 @@ export class RlpWriter {
   }
 
   /** The head of a byte string that stands at the beginning; a small byte is its own item. */
-  #head(count: number, prefix: number): void {
+  #head(count: number): void {
     if (count === 1 && (this.#buffer[this.#at] ?? 0) < TEXT) return;
-    if (count <= SHORT) this.raw(prefix + count);
-    else this.#long(count, prefix);
+    if (count <= SHORT) this.raw(TEXT + count);
+    else this.#long(count, TEXT);
   }
 
   #long(count: number, prefix: number): void {
