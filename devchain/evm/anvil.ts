@@ -158,7 +158,7 @@ async function startAnvil(
     if (await isAnvilOf(settings, port)) {
       return new Anvil(settings, { port, pid: child.pid }, child);
     }
-    await pause(10);
+    await pause();
   }
   if (hasEnded) return null;
   kill(child);
@@ -181,7 +181,7 @@ async function findAnvil(settings: AnvilSettings): Promise<Place | null> {
   const deadline = performance.now() + (age < STARTING_MS ? STARTING_MS : 0);
   do {
     if (await isAnvilOf(settings, place.port)) return place;
-    await pause(10);
+    await pause();
   } while (performance.now() < deadline);
   return null;
 }
@@ -293,6 +293,6 @@ async function removeIfThere(path: string): Promise<void> {
   }
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -14,16 +14,13 @@ const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 /** Refuses or colours requests as the faults in force say. */
 export class Provider {
   readonly #faults: Faults;
-  readonly #now: () => number;
   /** Times of the calls of the last second. */
   #calls: number[] = [];
   #suspendedUntil = 0;
   #turns = 0;
 
-  /** @param now monotonic milliseconds */
-  constructor(faults: Faults, now: () => number = () => performance.now()) {
+  constructor(faults: Faults) {
     this.#faults = faults;
-    this.#now = now;
   }
 
   /** The refusal that a request meets before any node sees it, or `null`. */
@@ -67,7 +64,7 @@ export class Provider {
   }
 
   #isTooMuch({ perSecond, suspendSeconds }: Fault): boolean {
-    const now = this.#now();
+    const now = performance.now();
     this.#calls = this.#calls.filter((at) => now - at < SECOND_MS);
     this.#calls.push(now);
     const isSuspended = now < this.#suspendedUntil;

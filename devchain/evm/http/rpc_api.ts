@@ -33,12 +33,12 @@ export class RpcApi {
     try {
       json = JSON.parse(text);
     } catch {
-      return Response.json(failure(null, -32_700, "parse error"));
+      return Response.json(failure(-32_700, "parse error"));
     }
     const items: readonly unknown[] = Array.isArray(json) ? json : [json];
-    if (items.length === 0) return Response.json(failure(null, -32_600, "empty batch"));
+    if (items.length === 0) return Response.json(failure(-32_600, "empty batch"));
     if (items.length > MAX_BATCH) {
-      return Response.json(failure(null, -32_600, "batch too large"));
+      return Response.json(failure(-32_600, "batch too large"));
     }
     const calls = items.map(readCall);
     const fault = this.#fire(calls);
@@ -53,7 +53,7 @@ export class RpcApi {
     const given = [...await this.#methods.answer(known)];
     return items.map((_, i) => {
       const call = calls[i] ?? null;
-      if (call === null) return failure(null, -32_600, "invalid request");
+      if (call === null) return failure(-32_600, "invalid request");
       const answer: RpcAnswer = given.shift() ?? { result: null };
       return { jsonrpc: "2.0", id: call.id, ...answer };
     });
@@ -70,7 +70,7 @@ export class RpcApi {
   async #fail(fault: Fault, request: Request): Promise<Response> {
     switch (fault.kind) {
       case "busy-429":
-        return Response.json(failure(null, -32_005, "rate limit exceeded"), {
+        return Response.json(failure(-32_005, "rate limit exceeded"), {
           status: fault.status,
           headers: fault.status === 429 ? { "retry-after": "1" } : {},
         });
@@ -92,6 +92,6 @@ function readCall(json: unknown): Call | null {
   return { id: fields.get("id") ?? null, method, params };
 }
 
-function failure(id: unknown, code: number, message: string): unknown {
-  return { jsonrpc: "2.0", id, error: { code, message } };
+function failure(code: number, message: string): unknown {
+  return { jsonrpc: "2.0", id: null, error: { code, message } };
 }
