@@ -4,7 +4,7 @@ import type { FiatRate } from "./rates.ts";
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
 
 /** Fewest sources that must agree. */
-const LEAST_SOURCES = 2;
+export const LEAST_SOURCES = 2;
 /** Greatest distance of two quotes that count, as a fraction of the median. */
 const MAX_DEVIATION = "0.02";
 

@@ -1,9 +1,7 @@
+import { LEAST_SOURCES } from "../../../rates/agreed_rate.ts";
 import { isCoin } from "../../../rates/coins.ts";
 import type { Facts } from "./facts.ts";
 import { type Finding, missing, ok } from "./finding.ts";
-
-/** Providers that have to agree on a price. */
-const LEAST = 2;
 
 /** Judges whether enough providers of exchange rates are reached, for stablecoins and for each coin that they are asked for. */
 export function judgeRates({ rates }: Pick<Facts, "rates">): Finding {
@@ -14,7 +12,8 @@ export function judgeRates({ rates }: Pick<Facts, "rates">): Finding {
   );
   const coins = rates.flatMap(({ prices }) => prices.filter(isCoin));
   const lacking = [...new Set(["USDT" as const, ...coins])].filter((priced) =>
-    rates.filter(({ prices, dollars }) => dollars.ok && prices.includes(priced)).length < LEAST
+    rates.filter(({ prices, dollars }) => dollars.ok && prices.includes(priced)).length <
+      LEAST_SOURCES
   );
   const told = silent.length === 0 ? "" : `; ${silent.join("; ")}`;
   if (lacking.length === 0) {
@@ -22,7 +21,7 @@ export function judgeRates({ rates }: Pick<Facts, "rates">): Finding {
   }
   return missing(
     point,
-    `fewer than ${LEAST} providers price ${lacking.join(" and ")}${told}`,
+    `fewer than ${LEAST_SOURCES} providers price ${lacking.join(" and ")}${told}`,
     "let the service reach them over https; without rates there are no quotes and no sweeps",
   );
 }
