@@ -10,6 +10,7 @@ import type { DynamicFee, WithdrawalFees } from "../../ledger/money/fees.ts";
 import type { Actor, Duties } from "../../ledger/money/duties.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { SettlementRow } from "../../ledger/payment_rows.ts";
+import type { RegisteredDestination } from "../../ledger/resellers.ts";
 import type { InboxKey, MerchantRow } from "../../ledger/rows.ts";
 import type { FreshAddress } from "../addresses/address_book.ts";
 
@@ -82,7 +83,7 @@ export interface Reserve extends Command<"reserve">, PayoutRequest, Described {
   /** Finding of the network's address rules and of the service's own addresses on the destination. */
   readonly destinationCheck: "ok" | "invalid" | "ours";
   /** A reseller's registered destination; its withdrawals wait for approval. Null for others. */
-  readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
+  readonly pinnedTo: RegisteredDestination | null;
   readonly giveUp: GiveUp | null;
 }
 

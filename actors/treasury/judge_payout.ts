@@ -12,7 +12,7 @@ import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import { findAttempt } from "../../ledger/payouts.ts";
 import type { UnexpectedPayout } from "../../ledger/treasury/unexpected_payouts.ts";
-import type { PayoutVerdict } from "../merchant/messages.ts";
+import type { PayoutVerdict, SolidTransaction } from "../merchant/messages.ts";
 import {
   type BesideScan,
   type ChainInDoubt,
@@ -36,7 +36,7 @@ export type Judgement =
     readonly kind: "so";
     /** Sum that reached the destination, by all transactions that were looked at. */
     readonly arrived: Amount;
-    readonly paidBy: { readonly txid: string; readonly height: number } | null;
+    readonly paidBy: SolidTransaction | null;
   }
   /** No node has the whole receipt at the moment. */
   | { readonly kind: "unread" }

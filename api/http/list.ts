@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { PageRequest } from "../../ledger/lists/list_page.ts";
+import type { Page, PageRequest } from "../../ledger/lists/list_page.ts";
 import { type Answer, ok } from "./answer.ts";
 import { eg } from "./example.ts";
 import * as f from "./fields.ts";
@@ -60,7 +60,7 @@ export function pageOf<N extends string, S extends z.ZodType>(name: N, row: S, r
 /** The answer with one page. */
 export function listed<R>(
   name: string,
-  found: { readonly rows: readonly R[]; readonly total: number },
+  found: Page<R>,
   request: PageRequest,
   view: (row: R) => object,
 ): Answer {

@@ -24,10 +24,15 @@ export interface Duties {
   readonly aloneUpTo: Amount;
 }
 
-/** The author of an act: the key, and the administrator who stands behind it (null: the merchant alone). */
-export interface Actor {
-  readonly key: string;
+/** The key of an act (null: it is the service's own), and the administrator who stands behind it (null: the merchant alone). */
+export interface Hand {
+  readonly key: string | null;
   readonly administrator: string | null;
+}
+
+/** The author of an act by a key. */
+export interface Actor extends Hand {
+  readonly key: string;
 }
 
 /** True for a key without payout right yet: it needs approval, and the rules distinguish administrators. */
@@ -38,11 +43,11 @@ export function awaitsApproval(
   return fourEyes === "persons" && key.needsApproval;
 }
 
-/** True where two acts count as those of one person; an act that names no key is the service's own. */
+/** True where two acts count as those of one person. */
 export function isSameHand(
   fourEyes: FourEyes,
-  one: { readonly key: string | null; readonly administrator: string | null },
-  other: { readonly key: string | null; readonly administrator: string | null },
+  one: Hand,
+  other: Hand,
 ): boolean {
   switch (fourEyes) {
     case "off":

@@ -1,5 +1,5 @@
 import { formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
-import { isSameHand } from "../../../ledger/money/duties.ts";
+import { type Hand, isSameHand } from "../../../ledger/money/duties.ts";
 import { type Hands, NO_HANDS, type SettlementRow } from "../../../ledger/payment_rows.ts";
 import type { AuditRow, MerchantRow } from "../../../ledger/rows.ts";
 import type { Decision } from "../decision.ts";
@@ -164,7 +164,7 @@ export function isOwnRecord(
 
 /** True where the person of a command also did an earlier act, as far as four eyes are asked for. */
 export function isBySameHand(
-  earlier: { readonly key: string | null; readonly administrator: string | null },
+  earlier: Hand,
   audit: AuditStamp | undefined,
 ): boolean {
   return audit?.duties !== undefined &&
