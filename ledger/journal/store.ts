@@ -14,59 +14,40 @@ import { readRecords } from "./read_records.ts";
 import { readSettings } from "../settings.ts";
 import { readSignedBatches } from "../treasury/signed_batches.ts";
 import { checkVersions, resolveCommit, writeBatch } from "./write_batch.ts";
-import { type AuditedRefusal, auditedRefusal, isTakenMeanwhile } from "./write_error.ts";
-
-type Bound<F> = F extends (sql: Sql, ...rest: infer A) => infer R ? (...rest: A) => R : never;
+import { auditedRefusal, isTakenMeanwhile } from "./write_error.ts";
 
 /** The database as the journal uses it; the only way money becomes durable. */
-export interface JournalStore {
-  readonly readSettings: Bound<typeof readSettings>;
-  readonly readAccounts: Bound<typeof readAccounts>;
-  readonly readRecords: Bound<typeof readRecords>;
-  readonly readInbox: Bound<typeof readInbox>;
-  readonly readInboxOwners: Bound<typeof readInboxOwners>;
-  readonly checkVersions: Bound<typeof checkVersions>;
-  readonly writeBatch: Bound<typeof writeBatch>;
-  readonly readHaltedNetworks: Bound<typeof readHaltedNetworks>;
-  readonly readSignedBatches: Bound<typeof readSignedBatches>;
-  readonly resolveCommit: Bound<typeof resolveCommit>;
-  readonly quarantineInboxRows: Bound<typeof quarantineInboxRows>;
-  readonly releaseClaimed: Bound<typeof releaseClaimed>;
-  readonly releaseUnclaimed: Bound<typeof releaseUnclaimed>;
-  readonly releaseBroken: Bound<typeof releaseBroken>;
-  /** True where an error leaves the outcome unknown (the connection was lost). */
-  isConnectionError(error: unknown): boolean;
-  /** True where an error is the server's own: nothing was written, and no message is to blame. */
-  isTransient(error: unknown): boolean;
-  /** True where a row that another transaction locks, or a statement that took too long, is to blame. */
-  isLocked(error: unknown): boolean;
-  /** True where a write came second to a unique key; decided again, it is refused. */
-  isTakenMeanwhile(error: unknown): boolean;
-  /** The refusal that only audited commands of a batch can be to blame for; null for any other error. */
-  auditedRefusal(error: unknown): AuditedRefusal | null;
-}
+export type JournalStore = ReturnType<typeof createJournalStore>;
 
 /** The journal's store on PostgreSQL. */
-export function createJournalStore(sql: Sql): JournalStore {
+export function createJournalStore(sql: Sql) {
+  const bound =
+    <Args extends unknown[], Answer>(ask: (sql: Sql, ...args: Args) => Answer) =>
+    (...args: Args): Answer => ask(sql, ...args);
   return {
-    readSettings: () => readSettings(sql),
-    readAccounts: (ids) => readAccounts(sql, ids),
-    readRecords: (needs) => readRecords(sql, needs),
-    readInbox: (ids, share) => readInbox(sql, ids, share),
-    readInboxOwners: (limit) => readInboxOwners(sql, limit),
-    checkVersions: (epoch, accounts) => checkVersions(sql, epoch, accounts),
-    writeBatch: (commitId, epoch, changes) => writeBatch(sql, commitId, epoch, changes),
-    readHaltedNetworks: (networks) => readHaltedNetworks(sql, networks),
-    readSignedBatches: (network) => readSignedBatches(sql, network),
-    resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
-    quarantineInboxRows: (rows) => quarantineInboxRows(sql, rows),
-    releaseClaimed: (after) => releaseClaimed(sql, after),
-    releaseUnclaimed: () => releaseUnclaimed(sql),
-    releaseBroken: () => releaseBroken(sql),
-    isConnectionError: (error) => classifyDatabaseError(error) === "connection",
+    readSettings: bound(readSettings),
+    readAccounts: bound(readAccounts),
+    readRecords: bound(readRecords),
+    readInbox: bound(readInbox),
+    readInboxOwners: bound(readInboxOwners),
+    checkVersions: bound(checkVersions),
+    writeBatch: bound(writeBatch),
+    readHaltedNetworks: bound(readHaltedNetworks),
+    readSignedBatches: bound(readSignedBatches),
+    resolveCommit: bound(resolveCommit),
+    quarantineInboxRows: bound(quarantineInboxRows),
+    releaseClaimed: bound(releaseClaimed),
+    releaseUnclaimed: bound(releaseUnclaimed),
+    releaseBroken: bound(releaseBroken),
+    /** True where an error leaves the outcome unknown (the connection was lost). */
+    isConnectionError: (error: unknown) => classifyDatabaseError(error) === "connection",
+    /** True where an error is the server's own: nothing was written, and no message is to blame. */
     isTransient,
+    /** True where a row that another transaction locks, or a statement that took too long, is to blame. */
     isLocked,
+    /** True where a write came second to a unique key; decided again, it is refused. */
     isTakenMeanwhile,
+    /** The refusal that only audited commands of a batch can be to blame for; null for any other error. */
     auditedRefusal,
   };
 }
