@@ -275,6 +275,7 @@ export class Engine {
     }
     tasks.every("compare history", HISTORY_MS, () => this.history.poll());
     tasks.every("look at address numbers", HISTORY_MS, () => this.addressBook.look());
+    tasks.every("watch lost addresses", HISTORY_MS, () => this.addressBook.watchSkipped());
     for (const [network, prover] of this.#provers) {
       tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.poll());
     }

@@ -13,6 +13,7 @@ import {
   watchAddresses,
   type WatchedAddress,
 } from "../../ledger/addresses/watched_addresses.ts";
+import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
 import { skipIndexesTo } from "../../ledger/failover/history.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
@@ -77,6 +78,8 @@ class NetworkBook {
   #isWatched = false;
   #isRunning = false;
   #highest: number | null = null;
+  /** Indexes that are skipped as the database was set back, until their addresses are watched. */
+  #skipped: { readonly first: number; readonly last: number }[] = [];
   #refused = 0;
   #trouble: { readonly why: string; readonly at: number } | null = null;
 
@@ -205,12 +208,30 @@ class NetworkBook {
     if (highest !== null && taken <= highest) {
       // numbers only grow: those of an older copy of the database are other customers' addresses
       const { network } = this;
-      await skipIndexesTo(this.#sql, network, highest + OF_OTHERS);
+      const last = highest + OF_OTHERS;
+      // kept first: where the skip fails, the next numbers are above these
+      this.#skipped.push({ first: taken, last });
+      await skipIndexesTo(this.#sql, network, last);
       logEvent("wallet.numbers_set_back", { network, walletIndex: highest });
       return await this.#number();
     }
     this.recordTaken(taken + count - 1);
     this.#indexes = Array.from({ length: count }, (_, n) => taken + n);
+  }
+
+  /**
+   * Watches the addresses of skipped indexes whose merchants the database has lost: a hold that is declared later jumps over
+   * indexes above them.
+   *
+   * @throws when the database is away; then they are watched the next time
+   */
+  async watchSkipped(): Promise<void> {
+    const derive = (index: number) => this.#chain.deriveAddress(index);
+    for (let gap = this.#skipped[0]; gap !== undefined; gap = this.#skipped[0]) {
+      const lost = await watchGap(this.#sql, this.network, gap, derive, () => newId("adr"));
+      this.#skipped.shift();
+      logEvent("failover.addresses_watched", { network: this.network, lost });
+    }
   }
 
   #refuse(requests: readonly Request[], error: unknown): void {
@@ -278,6 +299,15 @@ export class AddressBook {
     for (const [network, next] of await readNextIndexes(this.#sql)) {
       if (next > 0) this.#books.get(network)?.recordTaken(next - 1);
     }
+  }
+
+  /**
+   * Watches the addresses that were skipped as the database was set back, so that payments to them are listed.
+   *
+   * @throws when the database is away
+   */
+  async watchSkipped(): Promise<void> {
+    for (const book of this.#books.values()) await book.watchSkipped();
   }
 
   /** The highest derivation index that is known to be taken, by network. */

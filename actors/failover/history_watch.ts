@@ -11,6 +11,7 @@ import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
+import { readNextIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import {
   compareHistory,
   findLostCommits,
@@ -101,11 +102,23 @@ export class HistoryWatch {
 
   /** Does again what a change asks for, until it is done once. */
   async #settle(): Promise<void> {
-    const { sql, highestIndexes } = this.#deps;
-    for (const [network, index] of highestIndexes()) await skipIndexesTo(sql, network, index);
+    for (const [network, index] of this.#deps.highestIndexes()) await this.#skipTo(network, index);
     await this.#logLost();
     await this.watchGaps();
     this.#isDue = false;
+  }
+
+  /** Jumps over indexes above the gap of a hold that are known to be taken, up to one. */
+  async #skipTo(network: Network, index: number): Promise<void> {
+    const { sql, chains } = this.#deps;
+    const chain = chains.get(network);
+    const first = (await readNextIndexes(sql)).get(network);
+    if (chain === undefined || first === undefined || first > index) return;
+    const derive = (one: number) => chain.deriveAddress(one);
+    // before the jump: an index whose address is watched as lost is handed out by no node
+    const lost = await watchGap(sql, network, { first, last: index }, derive, () => newId("adr"));
+    await skipIndexesTo(sql, network, index);
+    logEvent("failover.addresses_watched", { network, lost });
   }
 
   /** Watches addresses that were jumped over, of the networks that are served here. */

@@ -1,0 +1,99 @@
+/** Addresses that were handed out and that an older copy of the database has lost are watched, also above the gap of a hold. @module */
+
+import { assertEquals } from "@std/assert";
+import { AddressBook } from "../../actors/addresses/address_book.ts";
+import { AcknowledgedCommits } from "../../actors/failover/acknowledged_commits.ts";
+import { HistoryWatch } from "../../actors/failover/history_watch.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { declareFailover } from "../../ledger/failover/holds.ts";
+import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
+import { addMerchant } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { addWallet } from "../support/wallet_row.ts";
+
+const test = testNeeding(DATABASE);
+const AUDIT = {
+  merchantId: null,
+  actor: "ana",
+  action: "failover.declare",
+  subject: "",
+  before: null,
+  after: null,
+  requestId: null,
+};
+
+/** A service that has handed out addresses of TRX to a merchant, and the watch of its database's history. */
+async function openService(sql: Sql, count: number) {
+  await addWallet(sql, "TRX", "hot-TRX");
+  await sql`
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time, tick, previous_tick)
+    VALUES ('TRX', 'solid', 7, '7', now(), now(), 7, 6)`;
+  const chain = paperChain("TRX", { deriveAddress: (index) => `TRX-${index}` });
+  const chains = new Map([["TRX" as const, chain]]);
+  const book = new AddressBook(sql, chains);
+  const history = new HistoryWatch({
+    sql,
+    chains,
+    acknowledged: new AcknowledgedCommits(Date.now),
+    highestIndexes: () => book.highest,
+    dropCaches: () => book.dropCaches(),
+    gap: 20,
+  });
+  await history.poll();
+  const merchantId = await addMerchant(sql);
+  const taken = Array.from({ length: count }, () => book.take("TRX", merchantId));
+  const addresses = (await Promise.all(taken)).map(({ address }) => address);
+  return { book, history, merchantId, addresses };
+}
+
+/** Sets the database back to a copy from before all addresses. */
+async function setBack(sql: Sql): Promise<void> {
+  await sql`DELETE FROM hub.address`;
+  await sql`UPDATE hub.wallet SET next_index = 0`;
+}
+
+/** Those of some addresses that are not watched as lost. */
+async function unwatched(sql: Sql, addresses: readonly string[]): Promise<readonly string[]> {
+  const rows = await sql<{ address: string }[]>`
+    SELECT address FROM hub.address WHERE network = 'TRX' AND merchant_id = ${LOST_ACCOUNT}`;
+  const watched = new Set(rows.map(({ address }) => address));
+  return addresses.filter((address) => !watched.has(address));
+}
+
+test("addresses that a running service skips as its database was set back are watched, although the hold that is declared then jumps over others", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { book, history, merchantId, addresses } = await openService(sql, 100);
+  await setBack(sql);
+  await book.take("TRX", merchantId);
+  await book.watchSkipped();
+  await declareFailover(sql, "fov_1", 20, "a snapshot was started", { id: "aud_1", ...AUDIT });
+  await history.poll();
+  assertEquals(await unwatched(sql, addresses), []);
+});
+
+test("what is skipped is watched the next time where the database was away", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { book, merchantId, addresses } = await openService(sql, 100);
+  await setBack(sql);
+  await book.take("TRX", merchantId);
+  await sql`ALTER TABLE hub.address RENAME TO address_away`;
+  const failed = await book.watchSkipped().then(() => false, () => true);
+  await sql`ALTER TABLE hub.address_away RENAME TO address`;
+  assertEquals([failed, (await unwatched(sql, addresses)).length], [true, 100]);
+  await book.watchSkipped();
+  assertEquals(await unwatched(sql, addresses), []);
+});
+
+test("addresses above the gap of a hold are watched as well where this process knows that they were handed out", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { history, addresses } = await openService(sql, 60);
+  await setBack(sql);
+  await sql`UPDATE hub.database_history SET timeline = timeline + 1_000_000`;
+  await history.poll();
+  assertEquals(await unwatched(sql, addresses), []);
+});
