@@ -76,7 +76,7 @@ export async function requireApproval(
   const rows = await tx<{ id: string }[]>`
     UPDATE hub.api_key SET needs_approval = true
     WHERE merchant_id = ${merchantId} AND role = 'MERCHANT' AND NOT needs_approval AND revoked_at IS NULL
-      AND (expires_at IS NULL OR expires_at > now()) AND administrator IS NOT NULL
+      AND coalesce(expires_at, 'infinity') > now() AND administrator IS NOT NULL
       AND (${administrator}::text IS NULL OR administrator = ${administrator})
     RETURNING id`;
   return rows.map(({ id }) => id).sort();
@@ -294,8 +294,8 @@ export async function revokeApiKey(
       // two administrators who revoke each other's key must not both succeed
       await tx`SELECT pg_advisory_xact_lock(${KEYS_LOCK}::bigint)`;
       const [other] = await tx`
-        SELECT 1 FROM hub.api_key WHERE role = 'ADMIN' AND id <> ${keyId} AND revoked_at IS NULL
-          AND (expires_at IS NULL OR expires_at > now()) AND 'admin:write' = ANY (permissions) LIMIT 1`;
+        SELECT 1 FROM hub.api_key WHERE merchant_id IS NULL AND id <> ${keyId} AND revoked_at IS NULL
+          AND coalesce(expires_at, 'infinity') > now() AND 'admin:write' = ANY (permissions) LIMIT 1`;
       if (other === undefined) return "last_admin";
     }
     const revoked = await tx`

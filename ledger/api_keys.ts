@@ -77,7 +77,8 @@ export async function findApiKeys(
 const MOST = 1_000;
 
 /**
- * The keys of a merchant that are not revoked, newest first.
+ * The keys of a merchant that are not revoked, newest first. No index serves `IS NOT DISTINCT FROM`: the keys of all
+ * merchants would be read for those of one.
  *
  * @param merchantId null: the administrators' keys
  */
@@ -88,8 +89,9 @@ export async function listApiKeys(
   return keyShape.all(
     await sql`
     SELECT * FROM hub.api_key
-    WHERE merchant_id IS NOT DISTINCT FROM ${merchantId} AND revoked_at IS NULL
-    ORDER BY id DESC LIMIT ${MOST}`,
+    WHERE ${merchantId === null ? sql`merchant_id IS NULL` : sql`merchant_id = ${merchantId}`}
+      AND revoked_at IS NULL
+    ORDER BY merchant_id DESC, id DESC LIMIT ${MOST}`,
   );
 }
 

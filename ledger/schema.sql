@@ -1160,7 +1160,8 @@ CREATE TABLE hub.api_key (
   CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32)),
   CONSTRAINT api_key_role_check CHECK ((role = ANY (ARRAY['MERCHANT'::text, 'RESELLER'::text, 'ADMIN'::text])))
 );
-CREATE INDEX api_key_of_merchant ON hub.api_key USING btree (merchant_id) WHERE (merchant_id IS NOT NULL);
+CREATE INDEX api_key_listed ON hub.api_key USING btree (merchant_id, id) WHERE (revoked_at IS NULL);
+CREATE INDEX api_key_living ON hub.api_key USING btree (merchant_id, COALESCE(expires_at, 'infinity'::timestamp with time zone)) WHERE (revoked_at IS NULL);
 CREATE TRIGGER bound_keys BEFORE INSERT ON hub.api_key FOR EACH ROW WHEN ((new.merchant_id IS NOT NULL)) EXECUTE FUNCTION hub.bound_keys();
 
 CREATE TABLE hub.audit (
