@@ -679,9 +679,9 @@ CREATE TABLE book.outbox (
 ) WITH (fillfactor=50);
 CREATE INDEX outbox_acknowledged ON book.outbox USING btree (merchant_id, delivered_at) WHERE (delivered_at IS NOT NULL);
 CREATE INDEX outbox_age ON book.outbox USING brin (created_at);
+CREATE INDEX outbox_due ON book.outbox USING btree (merchant_id, book.due_at(next_attempt_at, created_at), id) WHERE (status = 'PENDING'::text);
 CREATE INDEX outbox_list ON book.outbox USING btree (merchant_id, status, id);
 CREATE INDEX outbox_of_payment ON book.outbox USING btree (payment_id, id) WHERE (status = 'PENDING'::text);
-CREATE INDEX outbox_waiting ON book.outbox USING btree (merchant_id, id) WHERE (status = 'PENDING'::text);
 CREATE TRIGGER event_changed AFTER UPDATE ON book.outbox REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
 CREATE TRIGGER event_deleted AFTER DELETE ON book.outbox REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
 CREATE TRIGGER event_inserted AFTER INSERT ON book.outbox REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
@@ -1589,6 +1589,7 @@ UNION ALL
 -- book.confirmed_alone(key text, administrator text, except_id text) RETURNS numeric
 -- book.count_events() RETURNS trigger
 -- book.count_rows(p_list text, p_merchant_id text, p_from bigint, p_until bigint) RETURNS SETOF book.list_bucket
+-- book.due_at(next_attempt_at timestamp with time zone, created_at timestamp with time zone) RETURNS timestamp with time zone
 -- book.event_bucket(event_id text) RETURNS text
 -- book.first_seq_since(p_list text, p_merchant_id text, p_time timestamp with time zone) RETURNS bigint
 -- book.full_buckets(deposit_seq bigint, withdrawal_seq bigint, transaction_seq bigint, charge_seq bigint, settlement_seq bigint) RETURNS bigint

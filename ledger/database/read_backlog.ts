@@ -1,3 +1,4 @@
+import { oldestWaiting } from "../outbox/oldest_waiting.ts";
 import type { Sql } from "./connect.ts";
 
 /** The most rows that are counted of a kind: a backlog of more is as bad, and this costs the same. */
@@ -22,14 +23,16 @@ export interface Backlog {
 export async function readBacklog(sql: Sql): Promise<Backlog> {
   const [row] = await sql<Record<keyof Backlog, string | null>[]>`
     WITH RECURSIVE waiting AS (
-      (SELECT o.merchant_id, o.created_at FROM book.outbox o WHERE o.status = 'PENDING'
-       ORDER BY o.merchant_id, o.id LIMIT 1)
+      (SELECT o.merchant_id FROM book.outbox o WHERE o.status = 'PENDING'
+       ORDER BY o.merchant_id LIMIT 1)
       UNION ALL
-      SELECT n.merchant_id, n.created_at FROM waiting w CROSS JOIN LATERAL (
-        SELECT o.merchant_id, o.created_at FROM book.outbox o
+      SELECT n.merchant_id FROM waiting w CROSS JOIN LATERAL (
+        SELECT o.merchant_id FROM book.outbox o
         WHERE o.status = 'PENDING' AND o.merchant_id > w.merchant_id
-        ORDER BY o.merchant_id, o.id LIMIT 1) n),
-    first_of AS MATERIALIZED (SELECT * FROM waiting LIMIT ${MERCHANTS})
+        ORDER BY o.merchant_id LIMIT 1) n),
+    first_of AS MATERIALIZED (
+      SELECT w.merchant_id, n.created_at FROM (SELECT * FROM waiting LIMIT ${MERCHANTS}) w
+      CROSS JOIN LATERAL (${oldestWaiting(sql, sql`w.merchant_id`, sql`o.created_at`, 1)}) n)
     SELECT
       (SELECT count(*) FROM (SELECT FROM book.inbox
         WHERE consumed_at IS NULL AND quarantine IS NULL LIMIT ${MOST}) x) AS "inboxWaiting",

@@ -1,7 +1,10 @@
+import { oldestWaiting } from "../outbox/oldest_waiting.ts";
 import type { Sql } from "./connect.ts";
 
 /** Merchants of whom events wait that one call goes through. */
 const MERCHANTS = 1_000;
+/** Events of each that are looked at. */
+const EVENTS = 100;
 
 /** The most rows of a kind that are counted: more of them are as bad, and cost the same. */
 const MOST = 1_000;
@@ -61,8 +64,7 @@ export async function readHealth(sql: Sql, untriedSeconds: number, after = ""): 
       WHERE k.kind = 'misdirected' OR k.kind <> ALL (${[...NO_FAULT]}::text[]))
     SELECT
       (SELECT count(*) FROM counted w CROSS JOIN LATERAL (
-        SELECT o.attempts, o.created_at FROM book.outbox o
-        WHERE o.merchant_id = w.merchant_id AND o.status = 'PENDING' ORDER BY o.id LIMIT 100) o
+        ${oldestWaiting(sql, sql`w.merchant_id`, sql`o.attempts, o.created_at`, EVENTS)}) o
        WHERE o.attempts = 0 
          AND (o.created_at < now() - make_interval(secs => ${untriedSeconds})
            -- made while a clock was wrong: how long it has waited cannot be told

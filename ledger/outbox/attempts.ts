@@ -44,6 +44,8 @@ export interface Marked {
 
 /** Bound of a write's wait for a row that another transaction holds; {@linkcode markAcknowledged} has the same. */
 const LOCK_TIMEOUT = "200ms";
+/** Events behind one that waits, of the same payment, whose time is set with its; a payment has fewer. */
+const BEHIND = 10;
 
 /**
  * Writes many attempts in one statement, each with a line for the merchant's delivery log. An
@@ -193,12 +195,31 @@ async function markMixed(
           AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
           THEN coalesce(e.next_probe_at, CASE WHEN e.merchant_id IN (SELECT merchant_id FROM in_earnest)
             THEN now() + make_interval(secs => ${waitingProbeMs}::float8 / 1000) END) END),
+    -- What is behind an event that waits is due no sooner, so that no claim passes over it; a late acknowledgement ends
+    -- that. An event is written with its payment's earlier ones or after them, so that few come while one waits.
+    behind AS MATERIALIZED (
+      SELECT f.id, t.merchant_id, t.delay_ms FROM mark t CROSS JOIN LATERAL (
+        SELECT f.id FROM book.outbox f
+        WHERE f.payment_id = (
+            SELECT o.payment_id FROM book.outbox o
+            WHERE o.id = t.event_id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
+              AND CASE t.result WHEN 'delivered' THEN o.attempts > t.attempt ELSE o.attempts = t.attempt END)
+          -- so written, no index that begins with the merchant is read
+          AND f.merchant_id IS NOT DISTINCT FROM t.merchant_id
+          AND f.status = 'PENDING' AND f.attempts = 0 AND f.id > t.event_id
+        ORDER BY f.payment_id, f.id LIMIT ${BEHIND} FOR NO KEY UPDATE SKIP LOCKED) f
+      WHERE t.result = 'delivered' OR t.delay_ms > 0 AND NOT (t.result = 'released' AND t.attempt = 1)),
+    postponed AS (
+      UPDATE book.outbox o SET next_attempt_at = now() + make_interval(secs => b.delay_ms / 1000.0)
+      FROM behind b WHERE o.id = b.id AND o.merchant_id = b.merchant_id),
     marked AS (
       UPDATE book.outbox o SET
         status = CASE t.result WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
                                 ELSE 'PENDING' END,
         delivered_at = CASE t.result WHEN 'delivered' THEN now() ELSE o.delivered_at END,
-        next_attempt_at = now() + make_interval(secs => t.delay_ms / 1000.0),
+        -- one that was never tried is due at once: another node may open its merchant's secret
+        next_attempt_at = now() + make_interval(secs => CASE
+          WHEN t.result = 'released' AND o.attempts = 1 THEN 0 ELSE t.delay_ms / 1000.0 END),
         attempts = CASE t.result WHEN 'released' THEN o.attempts - 1 ELSE o.attempts END,
         claimed_until = NULL,
         last_outcome = t.outcome

@@ -174,7 +174,12 @@ export async function redeliverEvent(
         UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(),
           claimed_until = CASE o.status WHEN 'PENDING' THEN o.claimed_until END
         WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId}
-        RETURNING o.merchant_id, o.id, o.attempts),
+        RETURNING o.merchant_id, o.id, o.payment_id, o.attempts),
+      -- they have the time of the one that they are behind (markAttempts)
+      behind AS (
+        UPDATE book.outbox o SET next_attempt_at = now()
+        WHERE o.payment_id = (SELECT q.payment_id FROM queued q) AND o.merchant_id IS NOT DISTINCT FROM ${merchantId}
+          AND o.status = 'PENDING' AND o.attempts = 0 AND o.id > ${eventId} AND o.next_attempt_at > now()),
       forgotten AS (${forgetAttempts(tx, merchantId)}),
       resumed AS (
         DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM queued))

@@ -7,6 +7,7 @@
 
 import type { Fragment } from "postgres";
 import type { AnySql, Sql } from "../database/connect.ts";
+import { oldestWaiting } from "./oldest_waiting.ts";
 
 /** A merchant with undelivered events. */
 export interface WaitingEndpoint {
@@ -116,10 +117,14 @@ export async function waitingEndpoints(
           AND e.next_probe_at <= now() + make_interval(secs => ${waitingProbeMs * 2 / 1_000})
           AND NOT EXISTS (
           SELECT FROM (
-            SELECT o.attempts, o.next_attempt_at, o.claimed_until FROM book.outbox o
-            WHERE o.merchant_id >= m.merchant_id AND o.merchant_id <= m.merchant_id
-              AND o.status = 'PENDING'
-            ORDER BY o.merchant_id, o.id LIMIT ${BACKLOG_LOOKED_AT}) o
+            ${
+    oldestWaiting(
+      sql,
+      sql`m.merchant_id`,
+      sql`o.attempts, o.next_attempt_at, o.claimed_until`,
+      BACKLOG_LOOKED_AT,
+    )
+  }) o
           WHERE o.attempts > 0 AND book.is_over(o.next_attempt_at)
             AND (o.claimed_until IS NULL OR book.is_over(o.claimed_until))) THEN 'paused'
         ELSE 'on' END AS state

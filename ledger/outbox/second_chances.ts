@@ -122,7 +122,7 @@ export async function queueProbes(
           OR s.next_probe_at > now() + make_interval(secs => ${longestProbeMs * 2 / 1_000}))
         AND (SELECT o.id FROM book.outbox o
              WHERE o.merchant_id >= e.merchant_id AND o.merchant_id <= e.merchant_id
-               AND o.status = 'PENDING' ORDER BY o.merchant_id, o.id LIMIT 1) IS NULL
+               AND o.status = 'PENDING' ORDER BY o.merchant_id LIMIT 1) IS NULL
       LIMIT ${ENDPOINTS} FOR UPDATE OF s SKIP LOCKED`;
     if (due.length === 0) return [];
     // a second statement, so that what ran out of retries before the lock is seen

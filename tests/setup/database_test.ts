@@ -88,7 +88,7 @@ Deno.test({
       "CREATE TABLE book.mine (n int)",
       "CREATE TABLE mine (n int)",
       "CREATE INDEX mine ON book.merchant (name)",
-      "DROP INDEX book.outbox_waiting",
+      "DROP INDEX book.outbox_due",
       "ALTER TABLE book.merchant DISABLE TRIGGER ALL",
       "CREATE FUNCTION mine() RETURNS int LANGUAGE sql RETURN 1",
       "CREATE OR REPLACE FUNCTION hub.event_address(network text, address text) RETURNS text LANGUAGE sql IMMUTABLE RETURN address",
