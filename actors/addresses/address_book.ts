@@ -206,17 +206,32 @@ class NetworkBook {
       throw unavailable("network", why, this);
     }
     if (highest !== null && taken <= highest) {
-      // numbers only grow: those of an older copy of the database are other customers' addresses
-      const { network } = this;
-      const last = highest + OF_OTHERS;
-      // kept first: where the skip fails, the next numbers are above these
-      this.#skipped.push({ first: taken, last });
-      await skipIndexesTo(this.#sql, network, last);
-      logEvent("wallet.numbers_set_back", { network, walletIndex: highest });
+      await this.#skip(taken, highest);
       return await this.#number();
     }
     this.recordTaken(taken + count - 1);
     this.#indexes = Array.from({ length: count }, (_, n) => taken + n);
+  }
+
+  /**
+   * Takes in which index is taken next, as just read.
+   *
+   * @param known the highest one that was known to be taken before it was read; null: none was
+   * @throws when the database is away
+   */
+  async recordNext(next: number, known: number | null): Promise<void> {
+    if (known !== null && next <= known) await this.#skip(next, known);
+    else if (next > 0) this.recordTaken(next - 1);
+  }
+
+  /** Jumps over what was taken, as numbers only grow: those of an older copy of the database are other customers' addresses. */
+  async #skip(first: number, highest: number): Promise<void> {
+    const { network } = this;
+    const last = highest + OF_OTHERS;
+    // kept first: where the jump fails, the next numbers are above these
+    this.#skipped.push({ first, last });
+    await skipIndexesTo(this.#sql, network, last);
+    logEvent("wallet.numbers_set_back", { network, walletIndex: highest });
   }
 
   /**
@@ -290,14 +305,16 @@ export class AddressBook {
   }
 
   /**
-   * Looks which numbers are taken by now: of an older copy of the database a node could not tell numbers that it has not
-   * taken itself.
+   * Looks which numbers are taken by now, by whichever node, and jumps over those that were where the database was set back: of
+   * its copy a node that starts knows none, and would give them once more.
    *
    * @throws when the database is away
    */
   async look(): Promise<void> {
+    // before the question: what is numbered meanwhile is above what it is answered with
+    const known = this.highest;
     for (const [network, next] of await readNextIndexes(this.#sql)) {
-      if (next > 0) this.#books.get(network)?.recordTaken(next - 1);
+      await this.#books.get(network)?.recordNext(next, known.get(network) ?? null);
     }
   }
 

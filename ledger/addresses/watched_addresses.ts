@@ -65,10 +65,13 @@ export async function takeIndexes(
   return row.first;
 }
 
-/** The index of each network that is taken next; those below were taken. */
+/**
+ * The index of each network that is taken next; those below were taken. None where the database continues another history than
+ * was found last: it lacks some then, and a hold jumps over them first.
+ */
 export async function readNextIndexes(sql: Sql): Promise<ReadonlyMap<Network, number>> {
   const rows = await sql<{ network: Network; next: number }[]>`
-    SELECT network, next_index AS next FROM hub.wallet`;
+    SELECT network, next_index AS next FROM hub.wallet WHERE NOT (SELECT hub.is_other_history())`;
   return new Map(rows.map(({ network, next }) => [network, next]));
 }
 

@@ -45,7 +45,7 @@ async function openService(sql: Sql, count: number) {
   const merchantId = await addMerchant(sql);
   const taken = Array.from({ length: count }, () => book.take("TRX", merchantId));
   const addresses = (await Promise.all(taken)).map(({ address }) => address);
-  return { book, history, merchantId, addresses };
+  return { book, history, merchantId, addresses, chains };
 }
 
 /** Sets the database back to a copy from before all addresses. */
@@ -72,6 +72,36 @@ test("addresses that a running service skips as its database was set back are wa
   await declareFailover(sql, "fov_1", 20, "a snapshot was started", { id: "aud_1", ...AUDIT });
   await history.poll();
   assertEquals(await unwatched(sql, addresses), []);
+});
+
+test("a service without requests skips and watches what its database has lost, so that another one that starts hands none of it out", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { book, merchantId, addresses, chains } = await openService(sql, 60);
+  await book.look();
+  await setBack(sql);
+  await book.look();
+  await book.watchSkipped();
+  assertEquals(await unwatched(sql, addresses), []);
+  const started = new AddressBook(sql, chains);
+  const { address } = await started.take("TRX", merchantId);
+  assertEquals(addresses.includes(address), false);
+});
+
+test("a promoted database is looked at once its hold is open: what it lacks is jumped over once", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { book, history } = await openService(sql, 10);
+  await setBack(sql);
+  await sql`UPDATE hub.database_history SET timeline = timeline + 1_000_000`;
+  await book.look();
+  const next = async () =>
+    (await sql<{ n: number }[]>`SELECT next_index AS n FROM hub.wallet`)[0]?.n;
+  assertEquals(await next(), 0);
+  await history.poll();
+  assertEquals(await next(), 50, "up to the numbers that this process has taken");
+  await book.look();
+  assertEquals(await next(), 50);
 });
 
 test("what is skipped is watched the next time where the database was away", async () => {
