@@ -314,7 +314,7 @@ export const EVENTS = {
   ],
   "wallet.numbers_set_back": [
     "fatal",
-    "{network}: the database was set back, as it numbers addresses that were handed out up to {walletIndex}; they are skipped and watched as lost; blocks since the copy that were read before are to be read again: see deno task admin rescan",
+    "{network}: the database was set back, as it numbers addresses that were handed out up to {index}; they are skipped and watched as lost; blocks since the copy that were read before are to be read again: see deno task admin rescan",
   ],
   "wallet.unknown_sweep": [
     "warning",

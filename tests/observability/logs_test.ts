@@ -38,6 +38,20 @@ Deno.test("events have stable names: an area and what happened", () => {
   }
 });
 
+Deno.test("the words of each event show every field that they name", async () => {
+  for (const [name, [, words]] of Object.entries(EVENTS)) {
+    const fields = [...words.matchAll(/\{(\w+)\}/g)].map(([, field = ""]) => field);
+    const lines = await logged(() => {
+      logEvent(name as EventName, Object.fromEntries(fields.map((field) => [field, "shown"])));
+    });
+    assertEquals(
+      lines[0]?.message.filter((_, at) => at % 2 === 1),
+      fields.map(() => "shown"),
+      name,
+    );
+  }
+});
+
 testNeeding({ read: true, run: true })(
   "every event of the table is logged somewhere",
   async () => {
