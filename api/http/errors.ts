@@ -7,6 +7,7 @@
 import type { ErrorRow, Refusal } from "../../actors/merchant/refusal.ts";
 import type { AskOutcome } from "../../actors/merchant/merchants.ts";
 import { isAway } from "../../actors/runtime/is_away.ts";
+import { isLocked } from "../../ledger/database/database_errors.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { WithdrawalFees } from "../../ledger/money/fees.ts";
 import type { Answer, Detail, ErrorBody } from "./answer.ts";
@@ -178,14 +179,7 @@ export function notDone<V>(
   }
 }
 
-/** A statement that was cancelled because it took too long (PostgreSQL manual, appendix A). */
-const QUERY_CANCELED = "57014";
-
-/** A row that another transaction has held for longer than is waited. */
-const LOCK_NOT_AVAILABLE = "55P03";
-
 /** True for an error after which the same request may succeed in a moment. */
 export function isSomethingAway(fault: unknown): boolean {
-  return isAway(fault) || (fault instanceof Error && "code" in fault &&
-    (fault.code === QUERY_CANCELED || fault.code === LOCK_NOT_AVAILABLE));
+  return isAway(fault) || isLocked(fault);
 }
