@@ -13,6 +13,7 @@ import type { Chain } from "../../chains/chain.ts";
 import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
 import { readNextIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import {
+  ADDRESS_GAP,
   compareHistory,
   findLostCommits,
   readUnwatchedGaps,
@@ -24,9 +25,6 @@ import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { newId } from "../runtime/ids.ts";
 import type { AcknowledgedCommits } from "./acknowledged_commits.ts";
-
-/** Derivation indexes per network that are jumped over; as many as may have been handed out since. */
-const DEFAULT_GAP = 1_000;
 
 /** Lost records that are in the log; all of them are on the list. */
 const MOST_TOLD = 100;
@@ -76,7 +74,7 @@ export class HistoryWatch {
   }
 
   async #poll(): Promise<void> {
-    const { sql, gap = DEFAULT_GAP, dropCaches } = this.#deps;
+    const { sql, gap = ADDRESS_GAP, dropCaches } = this.#deps;
     const { history, opened, isTold, newest } = await compareHistory(sql, newId("fov"), gap);
     if (isTold !== this.#isTold) {
       logEvent("failover.history_told", { told: isTold });

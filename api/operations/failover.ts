@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { listLost } from "../../ledger/failover/history.ts";
+import { ADDRESS_GAP, listLost } from "../../ledger/failover/history.ts";
 import {
   declareFailover,
   endHolds,
@@ -131,8 +131,6 @@ export const failoverDone = z.object({
 });
 
 const HOLDS = 20;
-/** Derivation indexes that a declared change jumps over where nothing else is set. */
-const DEFAULT_GAP = 1_000;
 
 const reason = z.string().trim().min(1).max(500);
 
@@ -171,7 +169,7 @@ export const declareHistory = adminRoute({
     const audit = hubAudit(request, "failover.declare", failoverId, context, null, {
       reason: body.reason,
     });
-    const gap = context.addressGap ?? DEFAULT_GAP;
+    const gap = context.addressGap ?? ADDRESS_GAP;
     await declareFailover(context.sql, failoverId, gap, body.reason, audit);
     return ok({ success: true });
   },

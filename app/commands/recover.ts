@@ -5,6 +5,7 @@ import {
   listLostPayments,
   recoverAddresses,
 } from "../../ledger/addresses/recover_addresses.ts";
+import { ADDRESS_GAP } from "../../ledger/failover/history.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { openConfiguredWallet, registerWallets } from "../open/open_wallet.ts";
@@ -12,7 +13,6 @@ import { configFor, withBooks } from "./books.ts";
 import { type Env, Refused } from "./command.ts";
 import { select, table } from "./table.ts";
 
-const DEFAULT_GAP = 1_000;
 const LARGEST_GAP = 1_000_000;
 const MOST_SHOWN = 1_000;
 
@@ -28,7 +28,7 @@ export async function recover(
   gapText: string | undefined,
 ): Promise<string> {
   const network = networkOf(name);
-  const gap = gapText === undefined ? DEFAULT_GAP : parseInt(gapText, 10);
+  const gap = gapText === undefined ? ADDRESS_GAP : parseInt(gapText, 10);
   if (!/^\d{1,7}$/.test(gapText ?? "1") || gap < 1 || gap > LARGEST_GAP) {
     throw new Refused(`Cannot recover as --gap is not a whole number from 1 to ${LARGEST_GAP}`);
   }

@@ -3,6 +3,9 @@ import type { Currency, Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { amount, boolean, orNull, type RowOf, type RowOfColumns, text, time } from "../table.ts";
 
+/** Derivation indexes per network that a change of history jumps over: as many as may have been handed out since. */
+export const ADDRESS_GAP = 1_000;
+
 const comparisonShape = shape({
   /** The history that is written now, as `cluster/timeline/database`; `not told`: this role may not ask. */
   history: text(),
