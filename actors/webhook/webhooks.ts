@@ -16,7 +16,7 @@ import { type AttemptDeps, Attempts } from "./attempts.ts";
 import { Claims, Endpoint, RetryAlarm } from "./endpoint.ts";
 
 /** Deliveries under way at the same time, all merchants together, where nothing else is said. */
-const IN_FLIGHT = 1_024;
+export const IN_FLIGHT = 1_024;
 /** Of them the share of endpoints that have answered badly, all of these together. */
 const IN_TROUBLE = 0.25;
 /**

@@ -1,5 +1,5 @@
 import { crashPoint } from "../../actors/runtime/crash_point.ts";
-import { Webhooks } from "../../actors/webhook/webhooks.ts";
+import { IN_FLIGHT, Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { ApiDeps } from "../../api/http/context.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createOutbox } from "../../ledger/outbox/outbox.ts";
@@ -9,9 +9,6 @@ import type { Config } from "../config/config.ts";
 import { callbackConnections } from "../http/connection_bounds.ts";
 import { createWorkerSender, type SupervisedSender } from "../workers/worker_sender.ts";
 import { type CallbackSecrets, openCallbackSecrets } from "./callback_secrets.ts";
-
-/** Attempts under way at most. */
-const IN_FLIGHT = 1_024;
 
 /** The parts that deliver callbacks. */
 export interface Callbacks {
