@@ -2,6 +2,10 @@ import type { ChainUnavailable } from "../chain.ts";
 
 /** Time is doubled so often. */
 const MOST_DOUBLED = 3;
+/** Failed tries after which no node is asked for all receipts of the block together. */
+const TOGETHER_TRIES = 2;
+/** Nodes that share the time of a read; further ones are only asked where those fail early. */
+export const NODES_IN_TIME = 3;
 /** More blocks than fail at once; the oldest is forgotten. */
 const MOST_KNOWN = 100;
 
@@ -31,6 +35,11 @@ export class BlockTries {
   /** Failed tries of a block so far. */
   failuresOf(height: number): number {
     return this.#failures.get(height)?.count ?? 0;
+  }
+
+  /** True where all receipts of a block may still come in one answer. */
+  mayBeTogether(height: number): boolean {
+    return this.failuresOf(height) < TOGETHER_TRIES;
   }
 
   /** So many times the usual time a read of a block has. */

@@ -1,6 +1,4 @@
-const COMMA = 0x2c;
-const OPEN_LIST = 0x5b;
-const OPEN = 0x7b;
+import { COMMA, OPEN, OPEN_LIST } from "./json_bytes.ts";
 
 /** Shorter texts are read within a part of a second, whatever they have; a list of an account's tokens is one. */
 const SHORT_BYTES = 1024 * 1024;

@@ -8,9 +8,9 @@ const OTHERS_MS = 2_000;
 /** Time from the question on after which they are waited for no more, milliseconds: callers give up after five seconds. */
 const LATEST_MS = 4_000;
 /** A newest block may be so much behind the clock, at least; milliseconds. */
-const NEAR_MS = 30_000;
+export const NEAR_MS = 30_000;
 /** The same in blocks. */
-const NEAR_BLOCKS = 4;
+export const NEAR_BLOCKS = 4;
 
 /** Bounds of a chain's newest block. */
 export interface NewestBounds {

@@ -43,11 +43,11 @@ import { readsBlocks, suspensionIn } from "./read/refusal_texts.ts";
 import { readTransaction } from "./read/read_transaction.ts";
 import { tronTransactionId } from "./transaction_id.ts";
 import { readTokenSwitches } from "./read/token_switches.ts";
+import { LIFETIME_MS } from "./terms.ts";
 import { contractEntries, sunAmount } from "./token_contracts.ts";
 
 /** Header of public providers; see {@linkcode TronChainOptions.apiKey}. */
 const API_KEY_HEADER = "tron-pro-api-key";
-const DEFAULT_LIFETIME_MS = 5 * 60 * 1000;
 const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
 /** 150 TRX: a transfer to a new holder at the highest energy price so far needs 66. */
@@ -260,7 +260,7 @@ export function createTronChain(options: TronChainOptions): OpenChain {
     nodes: pool.nodes.length,
   });
   const source = { pool, context, long };
-  const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
+  const lifetimeMs = options.lifetimeMs ?? LIFETIME_MS;
   const place = new NewestPlace(options.leastBlockMs ?? 1, mostAheadMs);
   const blockMs = options.blockMs ?? PROFILES[network].pace.blockMs;
   return {

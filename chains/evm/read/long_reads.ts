@@ -8,7 +8,7 @@
  */
 
 import type { ChainUnavailable } from "../../chain.ts";
-import { BlockTries } from "../../nodes/block_tries.ts";
+import { BlockTries, NODES_IN_TIME } from "../../nodes/block_tries.ts";
 import { KeptReceipts } from "../../nodes/kept_receipts.ts";
 import { ListCutter } from "../../nodes/list_cutter.ts";
 import type { AnswerShape } from "../../nodes/json_rpc.ts";
@@ -20,12 +20,8 @@ import { type KnownTokens, LogLists, type ReadReceipt, withReadLogs } from "./re
 
 /** Bytes of receipts that are read as one text: some ten milliseconds of the thread, twice those of a busy block. */
 const ONE_TEXT_BYTES = 1024 * 1024;
-/** Nodes that share the time of a read; further ones are only asked where those fail early. */
-const NODES_IN_TIME = 3;
 /** Receipts in one request, by the number of failed tries. */
 const RECEIPTS_AT_ONCE = [50, 5, 1];
-/** Failed tries after which no node is asked for all receipts of the block together. */
-const TOGETHER_TRIES = 2;
 
 /** Options of a network's long reads. */
 export interface LongReadOptions {
@@ -98,7 +94,7 @@ export class LongRead implements LongAnswer, Disposable {
 
   /** True where all receipts of the block may still come in one answer. */
   get mayBeTogether(): boolean {
-    return this.#reads.tries.failuresOf(this.#height) < TOGETHER_TRIES;
+    return this.#reads.tries.mayBeTogether(this.#height);
   }
 
   /** Receipts to ask for in one request. */

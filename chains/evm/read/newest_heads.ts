@@ -9,6 +9,7 @@
 import { blockTime } from "../../block_clock.ts";
 import { type BlockRef, ChainUnavailable } from "../../chain.ts";
 import type { NewestPlace } from "../../nodes/believed_nodes.ts";
+import { NEAR_BLOCKS, NEAR_MS } from "../../nodes/furthest_block.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { headSchema } from "./answers.ts";
 import { blockRefOf } from "./parse_block.ts";
@@ -18,10 +19,6 @@ import { type EvmSource, headCall, type KnownHeads, rpc } from "./source.ts";
 const KNOWN_MS = 10_000;
 /** Time after which what a node said of its newest block is no measure of others. */
 const MEASURE_MS = 60_000;
-/** A newest block may be so much behind the clock, or behind another node's, at least. */
-const NEAR_MS = 30_000;
-/** The same in blocks. */
-const NEAR_BLOCKS = 4;
 
 /** Fewer nodes than this do not show which of them is wrong. */
 const FEWEST_WITNESSES = 3;

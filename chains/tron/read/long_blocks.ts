@@ -8,17 +8,13 @@
  */
 
 import { ChainUnavailable } from "../../chain.ts";
-import { BlockTries } from "../../nodes/block_tries.ts";
+import { BlockTries, NODES_IN_TIME } from "../../nodes/block_tries.ts";
 import { KeptReceipts } from "../../nodes/kept_receipts.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { CallFailed } from "../../nodes/node_failures.ts";
 import type { ReceiptAnswer } from "./answers.ts";
 import { KEPT_ALONE_BYTES, KEPT_BYTES, type LongTerms } from "./long_read.ts";
 
-/** Nodes that share the time of a read; further ones are only asked where those fail early. */
-const NODES_IN_TIME = 3;
-/** Failed tries after which no node is asked for all receipts of the block together. */
-const TOGETHER_TRIES = 2;
 /** Nodes whose receipts of one block are kept. */
 const KEPT_NODES = 3;
 
@@ -58,11 +54,6 @@ export class LongBlocks {
   /** True for a block that could not be read lately. */
   hasFailed(height: number): boolean {
     return this.tries.failuresOf(height) > 0;
-  }
-
-  /** True where all receipts of a block may still come in one answer. */
-  mayBeTogether(height: number): boolean {
-    return this.tries.failuresOf(height) < TOGETHER_TRIES;
   }
 
   /** Receipts of a block that a node has given in earlier tries, by their transactions. */

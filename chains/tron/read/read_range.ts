@@ -110,7 +110,7 @@ async function receiptsOf(
   if (answer.transactions.length === 0) return [];
   const { context: { tokens }, long } = source;
   const { number: height } = answer.block_header.raw_data;
-  if (long.mayBeTogether(height)) {
+  if (long.tries.mayBeTogether(height)) {
     const path = `${prefixOf(finality)}/gettransactioninfobyblocknum`;
     const request = { path, body: { num: height }, terms: long.termsOf(height) };
     try {
