@@ -43,13 +43,13 @@ export class BlockTries {
   }
 
   /** So many times the usual time a read of a block has. */
-  patience(height: number): number {
+  timeFactor(height: number): number {
     return 2 ** Math.min(this.failuresOf(height), MOST_DOUBLED);
   }
 
   /** The same for a read of any block of which it is not known yet which. */
-  get mostPatience(): number {
-    return Math.max(1, ...[...this.#failures.keys()].map((height) => this.patience(height)));
+  get mostTimeFactor(): number {
+    return Math.max(1, ...[...this.#failures.keys()].map((height) => this.timeFactor(height)));
   }
 
   /**

@@ -54,7 +54,7 @@ export interface RequestContent {
 /** An answer that may be long, and the time that it has. */
 export interface LongAnswer extends LongBody {
   /** So many times the usual bound of a request it has until it proves long, and from then on between two pieces. */
-  readonly patience: number;
+  readonly timeFactor: number;
   /** Bound of reading it from then on, milliseconds, as long as it keeps coming. */
   readonly wholeMs: number;
   /** True once it has proved long. */
@@ -281,7 +281,7 @@ export class ChainNode {
   ): Promise<NodeAnswer> {
     await this.turn(name, signal, calls);
     const place = name === path ? this.label + path : `${this.label} ${name}`;
-    const timeoutMs = this.#requestTimeoutMs * (long?.patience ?? 1);
+    const timeoutMs = this.#requestTimeoutMs * (long?.timeFactor ?? 1);
     using deadline = new Deadline(timeoutMs);
     const bound = deadline.with(signal);
     const wholeMs = long?.wholeMs ?? timeoutMs;

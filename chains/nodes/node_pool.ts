@@ -25,7 +25,7 @@ const FEWEST_ASKED = 2;
 export interface PoolRead<T> {
   readonly signal?: AbortSignal | undefined;
   /** So many times the usual time it has over all nodes; default 1. */
-  readonly patience?: number;
+  readonly timeFactor?: number;
   /**
    * Block that the very node that is read must have: one behind it is only passed over, one with another
    * block in its place is left alone, with an alarm. Absent: every node is believed.
@@ -115,7 +115,7 @@ export class NodePool implements NetworkNodes {
     terms: PoolRead<T> = {},
   ): Promise<T> {
     const { signal, checkpoint, isEnough = () => true, better = (kept) => kept } = terms;
-    using total = new Deadline(this.#totalTimeoutMs * (terms.patience ?? 1));
+    using total = new Deadline(this.#totalTimeoutMs * (terms.timeFactor ?? 1));
     const bound = total.with(signal);
     let poor: { readonly result: T } | null = null;
     let isBehind = false;

@@ -26,7 +26,7 @@ export interface BlockSource {
     signal: AbortSignal,
   ) => Promise<Reading>;
   /** So many times the usual time a range has that begins with a block; default 1. */
-  readonly patience?: (height: number) => number;
+  readonly timeFactor?: (height: number) => number;
 }
 
 /**
@@ -59,7 +59,7 @@ export async function* readAhead(
   }
   function askOn(): void {
     // a block that has failed may be long: what is read beside it takes its time and its memory
-    const most = (source.patience?.(from) ?? 1) > 1 ? 1 : atOnce;
+    const most = (source.timeFactor?.(from) ?? 1) > 1 ? 1 : atOnce;
     while (underWay < most && ahead.length < RANGES_AHEAD && next <= to) {
       const end = Math.min(next + RANGE_BLOCKS - 1, to);
       const wanted = { from: next, to: end, finality };
@@ -111,7 +111,7 @@ export async function* readAhead(
  * @throws {ChainUnavailable} when no node gives even the first block
  */
 async function readRangeOf(
-  { pool, readRange, patience = () => 1 }: BlockSource,
+  { pool, readRange, timeFactor = () => 1 }: BlockSource,
   wanted: BlockRange,
   signal: AbortSignal,
   checkpoint: Checkpoint | undefined,
@@ -137,7 +137,7 @@ async function readRangeOf(
     }, {
       signal,
       checkpoint,
-      patience: patience(wanted.from),
+      timeFactor: timeFactor(wanted.from),
       isEnough: (answers) => continues(answers) && answers.every(isWhole),
       better: (kept, found) => {
         if (continues(kept) !== continues(found)) return continues(kept) ? kept : found;

@@ -258,7 +258,7 @@ test("a block that is full of transfers has more room in the next try", async ()
   );
   const bytes = encoder.encode(JSON.stringify(receipts(calls)));
   const read = async (mostKeptBytes: number) => {
-    const terms = { patience: 1, wholeMs: 1_000, mostKeptBytes };
+    const terms = { timeFactor: 1, wholeMs: 1_000, mostKeptBytes };
     const long = new LongRead(longReceipts(TOKENS), bytes.length, terms);
     await long.begin();
     await long.take(bytes);
@@ -272,7 +272,7 @@ test("a block that is full of transfers has more room in the next try", async ()
   const failure = new CallFailed("timeout", "it has more of use", "call", false);
   assert(long.failed(7, node, failure, new AbortController().signal));
   const after = long.termsOf(7);
-  assert(after.mostKeptBytes > before.mostKeptBytes && after.patience > before.patience);
+  assert(after.mostKeptBytes > before.mostKeptBytes && after.timeFactor > before.timeFactor);
 });
 
 test("a block that fails at a second node as well is to blame, and no node", () => {

@@ -69,7 +69,7 @@ export class LongReads {
 /** One read of a block's receipts, or of one of them. */
 export class LongRead implements LongAnswer, Disposable {
   readonly from = ONE_TEXT_BYTES;
-  readonly patience: number;
+  readonly timeFactor: number;
   readonly wholeMs: number;
   hasBegun = false;
   readonly #reads: LongReads;
@@ -88,8 +88,8 @@ export class LongRead implements LongAnswer, Disposable {
     this.#hash = hash;
     this.#turn = turn;
     this.#logs = new LogLists(tokens);
-    this.patience = reads.tries.patience(height);
-    this.wholeMs = totalTimeoutMs * this.patience / Math.min(nodes, NODES_IN_TIME);
+    this.timeFactor = reads.tries.timeFactor(height);
+    this.wholeMs = totalTimeoutMs * this.timeFactor / Math.min(nodes, NODES_IN_TIME);
   }
 
   /** True where all receipts of the block may still come in one answer. */

@@ -58,7 +58,7 @@ export async function readBlock(
 ): Promise<BlockAnswer> {
   return await source.pool.read(
     (node, bound) => readOne(node, height, finality, source, bound),
-    { signal, isEnough: isWhole, patience: source.long.tries.patience(height) },
+    { signal, isEnough: isWhole, timeFactor: source.long.tries.timeFactor(height) },
   );
 }
 
@@ -74,7 +74,7 @@ export function readBlocks(
     {
       pool: source.pool,
       readRange: (node, wanted, bound) => readRange(node, wanted, source, bound),
-      patience: (height) => source.long.tries.patience(height),
+      timeFactor: (height) => source.long.tries.timeFactor(height),
     },
     range,
     signal,

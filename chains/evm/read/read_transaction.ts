@@ -57,7 +57,7 @@ export async function readTransaction(
     {
       signal,
       checkpoint,
-      patience: source.long.tries.mostPatience,
+      timeFactor: source.long.tries.mostTimeFactor,
       isEnough: (answer) => answer.kind === "found",
       better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
     },

@@ -41,11 +41,11 @@ export class LongBlocks {
   /** The terms on which an answer about a block is read. */
   termsOf(height: number): LongTerms {
     const { totalTimeoutMs, nodes, mostBytes } = this.#options;
-    const patience = this.tries.patience(height);
+    const timeFactor = this.tries.timeFactor(height);
     return {
-      patience,
+      timeFactor,
       mostBytes,
-      wholeMs: totalTimeoutMs * patience / Math.min(nodes, NODES_IN_TIME),
+      wholeMs: totalTimeoutMs * timeFactor / Math.min(nodes, NODES_IN_TIME),
       // nothing else is read beside it then
       mostKeptBytes: this.hasFailed(height) ? KEPT_ALONE_BYTES : KEPT_BYTES,
     };

@@ -38,7 +38,7 @@ export interface LongShape<T> extends AnswerShape<T> {
 /** Terms on which an answer is read that may be long. */
 export interface LongTerms {
   /** So many times the usual bound of a request it has until it proves long, and from then on between two pieces. */
-  readonly patience: number;
+  readonly timeFactor: number;
   /** Bound of reading it from then on, milliseconds, as long as it keeps coming. */
   readonly wholeMs: number;
   /** Bytes of what is of use in it at most. */
@@ -48,7 +48,7 @@ export interface LongTerms {
 }
 
 /** Those of an answer that is no block's. */
-const USUAL_TERMS: LongTerms = { patience: 1, wholeMs: 15_000, mostKeptBytes: KEPT_BYTES };
+const USUAL_TERMS: LongTerms = { timeFactor: 1, wholeMs: 15_000, mostKeptBytes: KEPT_BYTES };
 
 /** True for the shape of an answer that may be long. */
 export function isLong<T>(shape: AnswerShape<T>): shape is LongShape<T> {
@@ -58,7 +58,7 @@ export function isLong<T>(shape: AnswerShape<T>): shape is LongShape<T> {
 /** Reads one answer, which may prove long. */
 export class LongRead<T> implements LongAnswer {
   readonly from = ONE_TEXT_BYTES;
-  readonly patience: number;
+  readonly timeFactor: number;
   readonly wholeMs: number;
   readonly #form: LongForm<T>;
   readonly #picker: FieldPicker;
@@ -66,7 +66,7 @@ export class LongRead<T> implements LongAnswer {
   hasBegun = false;
 
   constructor(shape: LongShape<T>, readonly mostBytes: number, terms: LongTerms = USUAL_TERMS) {
-    this.patience = terms.patience;
+    this.timeFactor = terms.timeFactor;
     this.wholeMs = terms.wholeMs;
     const form = shape.begin(terms.mostKeptBytes);
     this.#form = form;

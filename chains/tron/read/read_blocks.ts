@@ -89,7 +89,7 @@ export async function readBlock(
 ): Promise<BlockAnswer> {
   return await source.pool.read(
     (node, bound) => readOne(node, height, finality, source, bound),
-    { signal, isEnough: isWhole, patience: source.long.tries.patience(height) },
+    { signal, isEnough: isWhole, timeFactor: source.long.tries.timeFactor(height) },
   );
 }
 
@@ -110,7 +110,7 @@ export function readBlocks(
     pool: blocks.pool,
     readRange: (node: ChainNode, wanted: BlockRange, bound: AbortSignal) =>
       readRange(node, wanted, blocks, bound),
-    patience: (height: number) => blocks.long.tries.patience(height),
+    timeFactor: (height: number) => blocks.long.tries.timeFactor(height),
   };
   return readAhead(source, range, signal, checkpoint, continued);
 }
