@@ -5,9 +5,6 @@ import type { Network } from "../money/pair.ts";
 import { endInternalTransfers } from "../sweeps/steps.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 
-/** Time for which expiries of internal transfers are tried apart whose rows other transactions hold, milliseconds. */
-const APART_MS = 3_000;
-
 /** Transfers whose transaction is proven expired, by their next state. */
 export interface ExpiryOutcome {
   /** Put back into the queue for another attempt. */
@@ -75,9 +72,9 @@ export async function expireAttempts(
   const expire = async (only: readonly string[] | null) => {
     internal.push(await expireTogether(sql, work, true, only));
   };
-  const missed = await writeApart([null], APART_MS, () => expire(null));
+  const missed = await writeApart([null], () => expire(null));
   if (missed.length > 0) {
-    await writeApart(await readLateInternal(sql, work), APART_MS, (parts) => expire(parts.flat()));
+    await writeApart(await readLateInternal(sql, work), (parts) => expire(parts.flat()));
   }
   return {
     requeued: [...payouts.requeued, ...internal.flatMap(({ requeued }) => requeued)],

@@ -17,9 +17,6 @@ import { endInternalTransfers } from "../sweeps/steps.ts";
 import { amount, bigint, integer, orNull, type RowOf, text } from "../table.ts";
 import { type EndTestimony, listLateOutcomes } from "./late_outcomes.ts";
 
-/** Time for which ends are tried apart whose rows other transactions hold, milliseconds. */
-const APART_MS = 3_000;
-
 const ownShape = shape({
   outgoingId: text(),
   number: integer(),
@@ -126,10 +123,10 @@ export async function recordOutcomes(
   const isPayout = ({ own }: OutcomeFinding) => own.paymentId !== null;
   const numbered = proven.filter(({ own }) => own.nonce !== null);
   const others = proven.filter(({ own }) => own.nonce === null);
-  await writeApart(others.filter(isPayout), APART_MS, record);
-  await writeApart(others.filter((finding) => !isPayout(finding)), APART_MS, record);
+  await writeApart(others.filter(isPayout), record);
+  await writeApart(others.filter((finding) => !isPayout(finding)), record);
   // transfers that share a nonce end together, payouts or not
-  await writeApart(nonceEndsOf(numbered), APART_MS, async (part) => {
+  await writeApart(nonceEndsOf(numbered), async (part) => {
     const { ended, notified } = await endTogether(sql, network, part);
     const over = new Set(ended.map(({ usedBy }) => usedBy));
     for (const finding of numbered) if (over.has(finding.own.txid)) left.delete(finding);
