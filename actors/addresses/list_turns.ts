@@ -1,3 +1,4 @@
+import { delay } from "../../ledger/database/delay.ts";
 /**
  * Shares the thread among merchants whose lists take long to look at: a slice of one merchant's list,
  * a pause for everything else, then a slice of the next merchant's. A merchant that asks for many large
@@ -117,7 +118,7 @@ export class ListTurns<Result> {
         }
       }
       if (own.length > 0) this.#lists.set(merchantId, own);
-      if (isWork) await new Promise((resolve) => setTimeout(resolve, this.#bounds.pauseMs));
+      if (isWork) await delay(this.#bounds.pauseMs);
     }
     this.#isRunning = false;
   }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { delay } from "../../ledger/database/delay.ts";
 import { logEvent } from "../../log/log_event.ts";
 import type { JournalContext } from "./context.ts";
 
@@ -69,7 +70,7 @@ async function resolveLate(
 ): Promise<void> {
   let left = [...merchantIds];
   for (let pause = FIRST_MS; left.length > 0; pause = Math.min(pause * 2, LONGEST_MS)) {
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await delay(pause);
     if (context.isStopping) return;
     try {
       const { happened, waiting } = await resolveOnce(context, lost, left);

@@ -21,6 +21,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { AuditedRefusal } from "../../ledger/journal/write_error.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import { isAudited } from "../merchant/decide/audit.ts";
 import type { JournalContext } from "./context.ts";
 import type { DoubtfulMerchants } from "./merchant_standing.ts";
@@ -226,7 +227,7 @@ class Recovery {
       error: this.error,
     });
     if (attempt === 1 || (attempt < TRIES && batch.size === 1)) {
-      await new Promise((resolve) => setTimeout(resolve, TRANSIENT_MS));
+      await delay(TRANSIENT_MS);
       return await this.process(batch, attempt + 1);
     }
     if (batch.size === 1) return refuseOverloaded(batch);

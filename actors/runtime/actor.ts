@@ -8,6 +8,7 @@
  * @module
  */
 
+import { delay } from "../../ledger/database/delay.ts";
 import { logEvent } from "../../log/log_event.ts";
 import { within } from "./within.ts";
 
@@ -159,7 +160,7 @@ export class Actors<M> {
         if (transient && this.#closed) return;
         const coolDown = transient ? this.kind.coolDownMs?.(id) ?? 0 : 0;
         const wait = Math.min(coolDown > 0 ? coolDown : pause, backoffMaxMs);
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await delay(wait);
         pause = Math.min(pause * 2, backoffMaxMs);
       }
     }

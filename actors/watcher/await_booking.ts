@@ -1,4 +1,5 @@
 import type { TransferState } from "../../ledger/watcher/pending_deposits.ts";
+import { delay } from "../../ledger/database/delay.ts";
 
 /** Transfers whose states one question reads: a transaction may have paid a merchant thousands of times. */
 const AT_A_TIME = 100;
@@ -18,7 +19,7 @@ export interface BookingClock {
 
 const SYSTEM_CLOCK: BookingClock = {
   now: () => performance.now(),
-  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  pause: delay,
 };
 
 /** The transfers that are not booked, found a hundred at a time. */

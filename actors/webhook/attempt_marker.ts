@@ -15,6 +15,7 @@ import { logEvent } from "../../log/log_event.ts";
 import { classifyDatabaseError, isLocked } from "../../ledger/database/database_errors.ts";
 import type { AttemptMark, Marked } from "../../ledger/outbox/attempts.ts";
 import type { Outbox } from "../../ledger/outbox/outbox.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import { HeldMarks } from "./held_marks.ts";
 
 /** Attempts written by one statement. */
@@ -113,7 +114,7 @@ export class AttemptMarker {
         logEvent("callback.marks_failed", { count: batch.length, error });
         // Their leases run out, and they are delivered again: at least once.
         if (this.#closing) this.#settle([...this.#waiting]);
-        else await new Promise((resolve) => setTimeout(resolve, pause));
+        else await delay(pause);
         pause = Math.min(pause * 2, LONGEST_RETRY_MS);
       }
     }
@@ -122,7 +123,7 @@ export class AttemptMarker {
 
   async #pause(ms: number): Promise<void> {
     if (this.#closing || ms <= 0 || this.#waiting.size >= LARGEST_BATCH) return;
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await delay(ms);
   }
 
   /**

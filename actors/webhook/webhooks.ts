@@ -9,6 +9,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import type { CrashPointName } from "../runtime/crash_point.ts";
 import { within } from "../runtime/within.ts";
 import { AttemptMarker } from "./attempt_marker.ts";
@@ -159,7 +160,7 @@ export class Webhooks {
         logEvent("callback.claim_failed", { error });
         if (this.#stopped) break;
         for (const { merchantId } of wants) this.#wanting.add(merchantId);
-        await new Promise((resolve) => setTimeout(resolve, CLAIM_RETRY_MS));
+        await delay(CLAIM_RETRY_MS);
       }
     }
     this.#claiming = null;

@@ -1,6 +1,7 @@
 import { logEvent } from "../../log/log_event.ts";
 import type { Sql } from "postgres";
 import { classifyDatabaseError, isLocked, isTransient } from "../database/database_errors.ts";
+import { delay } from "../database/delay.ts";
 import { readHaltedNetworks } from "../failover/holds.ts";
 import { readAccounts } from "./read_accounts.ts";
 import {
@@ -88,7 +89,7 @@ export async function retry<T>(
 /** Waits until the database answers anything at all. */
 async function untilThere(store: JournalStore, isStopping: () => boolean): Promise<void> {
   do {
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await delay(RETRY_MS);
     try {
       await store.readSettings();
       return;
