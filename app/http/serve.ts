@@ -1,3 +1,4 @@
+import { within } from "../../actors/runtime/within.ts";
 import { logEvent } from "../../log/log_event.ts";
 import type { Bindings } from "../../api/http/serve.ts";
 import type { Config } from "../config/config.ts";
@@ -89,11 +90,7 @@ export async function serve(
     baseUrl,
     opsUrl: ops === null || doors.ops === null ? null : urlOf(ops.host, doors.ops),
     async stop(boundMs) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
-      const stopped = Promise.all(open.map((door) => door.shutdown()));
-      await Promise.race([stopped, bound]);
-      clearTimeout(timer);
+      await within(boundMs, Promise.all(open.map((door) => door.shutdown())));
     },
   };
   return { ok: true, server };
