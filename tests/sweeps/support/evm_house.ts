@@ -281,7 +281,8 @@ async function furnish(stack: AsyncDisposableStack, options: EvmHouseOptions): P
       }
     },
     async holdSigning(isHeld) {
-      const until = isHeld ? sql`now() + interval '1 hour'` : sql`now()`;
+      // a turn of more than ten minutes is taken back as one of a wrong clock, once a minute
+      const until = isHeld ? sql`now() + interval '9 minutes'` : sql`now()`;
       await sql`
         INSERT INTO book.signing_turn AS t (network, node, until) VALUES (${network}, 'another', ${until})
         ON CONFLICT (network) DO UPDATE SET node = 'another', until = excluded.until`;
