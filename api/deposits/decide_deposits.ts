@@ -17,9 +17,9 @@ import { findDepositOwner, listOpenDeposits } from "../../ledger/deposits.ts";
 import { findNamedTransaction } from "../../ledger/payouts.ts";
 import type { DepositRow } from "../../ledger/payment_rows.ts";
 import {
-  type Accountable,
   type AdminOutcome,
   askAsAdmin,
+  type AskingAdmin,
   recordRefusal,
 } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
@@ -89,7 +89,7 @@ export async function isTransferOfAnother(
  * node or at the same moment, the word is taken as the first of two.
  */
 export async function askToDecideDeposit(
-  request: Accountable,
+  request: AskingAdmin,
   { merchantId }: Pick<DepositRow, "merchantId">,
   action: string,
   command: DecideDeposit,

@@ -15,12 +15,16 @@ import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { notDone } from "./errors.ts";
 import type { Caller } from "./permission.ts";
+import type { AnyRequest } from "./route.ts";
 
 /** The parts of a request that the audit records. */
 export interface Accountable {
   readonly caller: Caller;
   readonly requestId: string;
 }
+
+/** The parts of a request that asks a merchant's actor for an administrator. */
+export type AskingAdmin = Accountable & Pick<AnyRequest, "refusalByNow">;
 
 /**
  * The stamp of a command to a merchant's actor: the audit is written in the commit of its effect.
@@ -73,14 +77,15 @@ export type AdminOutcome<V> =
   | { readonly kind: "answer"; readonly answer: Answer };
 
 /**
- * Asks a merchant's actor for an administrator.
+ * Asks a merchant's actor for an administrator, whose key may have been revoked while nodes were asked for what the
+ * command needs.
  *
  * @param action for the audit, for example `withdrawal.approve`
  * @param subject id of the record, for the audit of a refusal
  * @param instead what is asked once in place of a command that was refused so; null: the refusal is the answer
  */
 export async function askAsAdmin<C extends Audited>(
-  request: Accountable,
+  request: AskingAdmin,
   merchantId: string,
   action: string,
   subject: string,
@@ -88,6 +93,8 @@ export async function askAsAdmin<C extends Audited>(
   context: ApiContext,
   instead: (refusal: Refusal) => C | null = () => null,
 ): Promise<AdminOutcome<Answers[C["type"]]>> {
+  const refusal = await request.refusalByNow();
+  if (refusal !== null) return { kind: "answer", answer: refusal };
   const audit = auditStamp(request, action, context);
   const ask = (asked: C) =>
     context.merchants.ask(merchantId, { ...asked, audit }, context.askTimeoutMs);

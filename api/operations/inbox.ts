@@ -171,6 +171,9 @@ export const discardInboxRow = adminRoute({
     }
     if (judged.kind === "not_so") return conflict(judged.why);
     if (judged.kind === "unread") return unavailable(judged.why);
+    // nodes had their time, in which a key may be revoked
+    const refusal = await request.refusalByNow();
+    if (refusal !== null) return refusal;
     const audit = settingsAudit(request, ACTION, subjectOf(row), context);
     const line = { ...audit, merchantId };
     if (!await discardAwaitedProof(sql, network, transfer, judged.evidence, reason, line)) {

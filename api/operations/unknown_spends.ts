@@ -22,7 +22,7 @@ import { findIngested, spendEventId } from "../../ledger/ingested.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import type { WithdrawalRow } from "../../ledger/payment_rows.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
-import { askAsAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
+import { askAsAdmin, type AskingAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { type ApiContext, endIds } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
@@ -35,7 +35,9 @@ const anyway = z.boolean().optional().meta({
   description: "Although a withdrawal of the same terms lives, which will be paid as well",
 });
 
-type Request = Pick<StaffRequest<unknown, unknown>, "caller" | "merchantId" | "requestId" | "now">;
+type Request =
+  & Pick<StaffRequest<unknown, unknown>, "caller" | "merchantId" | "requestId" | "now">
+  & AskingAdmin;
 
 export const matchSpend = adminRoute({
   at: "POST /api/admin/failover/match",

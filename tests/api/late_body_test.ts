@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { until } from "../support/books.ts";
-import { addressOf, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
+import { addressOf, EMPTY_CHAIN, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 
@@ -8,6 +8,7 @@ const test = testNeeding(DATABASE);
 const shared = testsOfOneApi("requests whose bodies are late");
 
 const PAYOUT = { amount: "1", currency: "USDT", network: "TRX", destination: addressOf(7) };
+const TXID = "0123456789abcdef".repeat(4);
 const KEY = { label: "new", permissions: ["read", "write"] };
 
 /** Sends a request whose body waits; `finish` sends it and reads the answer. */
@@ -108,4 +109,36 @@ test("a key that ends while a name server takes its time sets no URL", async () 
     answers.push([status, (await api.call("GET", path, { key: admin })).body.webhookUrl]);
   }
   assertEquals(answers, [[401, null], [403, null], [200, webhookUrl]]);
+});
+
+test("an administrator's key that ends while nodes are asked decides nothing", async () => {
+  const asked: (() => void)[] = [];
+  const missing = { kind: "missing" as const, txid: TXID };
+  const transaction = () => {
+    const { promise, resolve } = Promise.withResolvers<typeof missing>();
+    asked.push(() => resolve(missing));
+    return promise;
+  };
+  await using api = await testApi({ chains: new Map([["TRX", { ...EMPTY_CHAIN, transaction }]]) });
+  const { key } = await api.addMerchant();
+  const deposit = {
+    amount: "12.5",
+    currency: "USDT",
+    network: "TRX",
+    source: "bank",
+    metadata: { txHash: TXID },
+  };
+  const made = await api.call("POST", "/api/deposits", { key, body: deposit });
+  const path = `/api/admin/deposits/${made.body.id}/confirm`;
+  const admin = await api.addKey(null, { permissions: ["admin:write", "admin:approve"] });
+  const [maker] = await api.sql`SELECT id FROM hub.api_key WHERE merchant_id IS NULL`;
+  const other = await api.addKey(null, { permissions: ["admin:write", "admin:approve"] });
+  const confirming = api.call("POST", path, { key: admin, body: {} });
+  await until(() => asked.length > 0);
+  const revoked = await api.call("DELETE", `/api/admin/api-keys/${maker?.["id"]}`, { key: other });
+  assertEquals(revoked.status, 200);
+  asked.pop()?.();
+  assertEquals((await confirming).status, 401);
+  const [row] = await api.sql`SELECT status, endorsed_by FROM book.deposit`;
+  assertEquals({ ...row }, { status: "PENDING", endorsed_by: null });
 });
