@@ -1,4 +1,3 @@
-import { delay } from "../../ledger/database/delay.ts";
 /**
  * Shares the thread among merchants whose lists take long to look at: a slice of one merchant's list,
  * a pause for everything else, then a slice of the next merchant's. A merchant that asks for many large
@@ -6,6 +5,8 @@ import { delay } from "../../ledger/database/delay.ts";
  *
  * @module
  */
+
+import { delay } from "../../ledger/database/delay.ts";
 
 /** A slice of a list. */
 export interface Slice<Result> {

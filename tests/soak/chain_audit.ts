@@ -1,7 +1,6 @@
 /**
  * The independent auditor of a chain soak: the chain's own blocks against what merchants are shown
- * over HTTP and what their endpoints were told, counted in whole millionths without any code of the
- * product.
+ * over HTTP and what their endpoints were told, counted without any code of the product.
  *
  * @module
  */

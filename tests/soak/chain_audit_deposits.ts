@@ -1,10 +1,11 @@
+import { tokenDecimals } from "../../ledger/money/pair.ts";
 import type { Shown, ShownDeposit } from "./chain_audit.ts";
 import type { ChainTransfer } from "../faults/support/chain_transfers.ts";
 import type { SoakWorld } from "./chain_world.ts";
-import { textOf, unitsOf } from "./units.ts";
+import { textOf, TOKEN, unitsOf } from "./units.ts";
 
-const DOLLAR = 1_000_000n;
-const ACTIVATION = 500_000n;
+const DOLLAR = TOKEN;
+const ACTIVATION = TOKEN / 2n;
 
 /** Result of the audit of deposits. */
 export interface DepositAudit {
@@ -16,12 +17,13 @@ export interface DepositAudit {
 
 /** Each transfer to an issued address is credited to its merchant exactly once, with exact fees. */
 export function auditDeposits(
-  { addresses }: SoakWorld,
+  { addresses, options }: SoakWorld,
   transfers: readonly ChainTransfer[],
   shown: readonly Shown[],
 ): DepositAudit {
   const faults: string[] = [];
   const credited = new Map<string, bigint>();
+  const finest = TOKEN / 10n ** BigInt(tokenDecimals("USDT", options.network));
   const owners = new Map(addresses.map(({ address, merchant }) => [address, merchant]));
   const arrived = transfers.filter(({ to }) => owners.has(to));
   const open = new Map(shown.map(({ merchant, deposits }) => [
@@ -57,7 +59,7 @@ export function auditDeposits(
     let activations = payments.some(({ transfer }) => transfer.units >= DOLLAR) ? 1 : 0;
     for (const { transfer: { units }, deposit } of payments) {
       const exempt = units < DOLLAR;
-      const commission = exempt ? 0n : halfUp(units, merchant.rate);
+      const commission = exempt ? 0n : halfUp(units, merchant.rate, finest);
       const activates = !exempt && activations > 0 && deposit.fee !== "0";
       if (activates) activations--;
       const fee = activates ? ACTIVATION : 0n;
@@ -92,8 +94,8 @@ export function auditDeposits(
   };
 }
 
-/** `units x rate`, rounded half up to a whole unit. */
-function halfUp(units: bigint, rate: string): bigint {
-  const scaled = unitsOf(rate);
-  return (units * scaled * 2n + 1_000_000n) / 2_000_000n;
+/** `units x rate`, rounded half up to the finest amount of a token. */
+function halfUp(units: bigint, rate: string, finest: bigint): bigint {
+  const whole = TOKEN * finest;
+  return (units * unitsOf(rate) * 2n + whole) / (2n * whole) * finest;
 }

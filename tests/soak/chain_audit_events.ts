@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Shown } from "./chain_audit.ts";
 import type { SoakWorld } from "./chain_world.ts";
-import { unitsOf } from "./units.ts";
+import { TOKEN, unitsOf } from "./units.ts";
 
-const DOLLAR = 1_000_000n;
+const DOLLAR = TOKEN;
 const Payload = z.object({
   depositId: z.string().optional(),
   withdrawalId: z.string().optional(),

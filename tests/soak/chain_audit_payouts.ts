@@ -1,11 +1,11 @@
 import type { Shown } from "./chain_audit.ts";
 import type { ChainTransfer } from "../faults/support/chain_transfers.ts";
 import type { AskedPayout, SoakWorld } from "./chain_world.ts";
-import { textOf, unitsOf } from "./units.ts";
+import { textOf, TOKEN, unitsOf } from "./units.ts";
 
 /** Base fee and network fee, each 1 USDT by default. */
-const COMMISSION = 1_000_000n;
-const NETWORK_FEE = 1_000_000n;
+const COMMISSION = TOKEN;
+const NETWORK_FEE = TOKEN;
 
 /** Result of the audit of payouts. */
 export interface PayoutAudit {

@@ -10,7 +10,7 @@ import {
   type SoakMerchant,
   type SoakWorld,
 } from "./chain_world.ts";
-import { textOf } from "./units.ts";
+import { MILLIONTH, textOf, TOKEN } from "./units.ts";
 
 /** Progress of customers. */
 export interface Progress {
@@ -79,7 +79,7 @@ export async function askForPayouts(world: SoakWorld, progress: Progress): Promi
       }
       const referenceId = `payout-${number}`;
       const merchant = pick(merchants, draw);
-      const amount = textOf(1_000_000n + BigInt(Math.floor(draw() * 4_000_000)));
+      const amount = textOf(TOKEN + BigInt(Math.floor(draw() * 4_000_000)) * MILLIONTH);
       const destination = family.someAddress();
       const withdrawalId = await withdraw(world, merchant, { referenceId, amount, destination });
       payouts.push({ merchant, referenceId, destination, amount, withdrawalId });
@@ -124,7 +124,7 @@ async function pay({ chain, options }: SoakWorld, payments: readonly Payment[]):
           steps: payments.map(({ issued, units }) => ({
             do: "transfer",
             to: issued.address,
-            amount: String(units * 10n ** BigInt(tokenDecimals("USDT", options.network) - 6)),
+            amount: String(units * 10n ** BigInt(tokenDecimals("USDT", options.network)) / TOKEN),
           })),
         });
       }
@@ -172,8 +172,8 @@ async function withdraw(
 /** One in ten below a dollar, which is free of fees; the rest up to fifty. */
 function drawUnits(draw: () => number): bigint {
   return draw() < 0.1
-    ? BigInt(1 + Math.floor(draw() * 999_999))
-    : 1_000_000n + BigInt(Math.floor(draw() * 49_000_000));
+    ? BigInt(1 + Math.floor(draw() * 999_999)) * MILLIONTH
+    : TOKEN + BigInt(Math.floor(draw() * 49_000_000)) * MILLIONTH;
 }
 
 function pick<T>(items: readonly T[], draw: () => number): T {

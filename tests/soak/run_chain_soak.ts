@@ -10,6 +10,7 @@ import { type Done, makeTrouble } from "./chain_troubles.ts";
 import type { ChainTransfer } from "../faults/support/chain_transfers.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { kindOf } from "./chain_kinds.ts";
+import { TOKEN } from "./units.ts";
 import { type SoakWorld, withWorld } from "./chain_world.ts";
 
 /** Pause between two reports of progress. */
@@ -45,11 +46,11 @@ export async function runChainSoak(
   });
 }
 
-/** Every transfer on the chain, in whole millionths as merchants count. */
+/** Every transfer on the chain, with its amount as auditors count. */
 async function transfersOf({ chain, options }: SoakWorld): Promise<readonly ChainTransfer[]> {
-  const unit = 10n ** BigInt(tokenDecimals("USDT", options.network) - 6);
+  const finest = TOKEN / 10n ** BigInt(tokenDecimals("USDT", options.network));
   const transfers = await kindOf(options.network).family.readTransfers(chain.url);
-  return transfers.map((transfer) => ({ ...transfer, units: transfer.units / unit }));
+  return transfers.map((transfer) => ({ ...transfer, units: transfer.units * finest }));
 }
 
 /** All deposits and payouts, with troubles and kills beside them. */
