@@ -48,8 +48,9 @@ export async function readUnwatchedDeposits(
     await sql`
     SELECT d.id AS deposit_id, d.expires_at FROM book.deposit d
     LEFT JOIN hub.timer t ON t.actor = 'payment/' || d.id AND t.name = 'expiry'
-    WHERE d.status = 'PENDING' AND d.txid IS NOT NULL AND d.expires_at IS NOT NULL AND t.actor IS NULL
-    LIMIT ${limit}`,
+    -- one that came in on an address, by the index of these alone: by hand a merchant may have made any number
+    WHERE d.status = 'PENDING' AND d.address_id IS NOT NULL AND d.expires_at IS NOT NULL AND t.actor IS NULL
+    ORDER BY d.address_id, d.id LIMIT ${limit}`,
   );
 }
 
