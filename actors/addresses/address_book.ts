@@ -13,6 +13,7 @@ import {
   watchAddresses,
   type WatchedAddress,
 } from "../../ledger/addresses/watched_addresses.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
 import { skipIndexesTo } from "../../ledger/failover/history.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -155,21 +156,28 @@ class NetworkBook {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
+      let areKept: boolean;
       try {
         await this.requireWatched();
-        if (this.#indexes.length === 0) await this.#number();
+        areKept = this.#indexes.length > 0;
+        if (!areKept) await this.#number();
       } catch (error) {
         // without numbers no request can be served: all of them are refused at once
         this.#refuse([...this.#waiting], error);
         continue;
       }
-      await this.#handOut([...this.#waiting].slice(0, Math.min(ROUND, this.#indexes.length)));
+      const requests = [...this.#waiting].slice(0, Math.min(ROUND, this.#indexes.length));
+      await this.#handOut(requests, areKept);
     }
     this.#isRunning = false;
   }
 
-  /** One insert for as many as there are numbers for: issuing is bound by commits, not by requests. */
-  async #handOut(requests: readonly Request[]): Promise<void> {
+  /**
+   * One insert for as many as there are numbers for: issuing is bound by commits, not by requests.
+   *
+   * @param areKept whether the numbers were taken for earlier requests: where they were jumped over since, these get others
+   */
+  async #handOut(requests: readonly Request[], areKept: boolean): Promise<void> {
     if (requests.length === 0) return;
     try {
       const indexes = this.#indexes.splice(0, requests.length);
@@ -187,8 +195,9 @@ class NetworkBook {
         if (this.#waiting.delete(request)) request.resolve({ addressId, address, index });
       }
     } catch (error) {
-      // an index that another node has jumped over is watched as lost by now: none of these is used
+      // an index that this or another node has jumped over is watched as lost by now: none of these is used
       this.dropCaches();
+      if (areKept && classifyDatabaseError(error) === "constraint") return;
       this.#refuse(requests, error);
     }
   }

@@ -88,6 +88,23 @@ test("a service without requests skips and watches what its database has lost, s
   assertEquals(addresses.includes(address), false);
 });
 
+test("a request is given a number that is not lost where those that its node kept were jumped over, by it or by another", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { book, merchantId, addresses, chains } = await openService(sql, 1);
+  const other = new AddressBook(sql, chains);
+  addresses.push((await other.take("TRX", merchantId)).address);
+  for (const one of [book, other]) await one.look();
+  await setBack(sql);
+  await book.look();
+  await book.watchSkipped();
+  const taken = [await book.take("TRX", merchantId), await other.take("TRX", merchantId)];
+  const owners = await sql<{ address: string }[]>`
+    SELECT address FROM hub.address WHERE merchant_id = ${merchantId} ORDER BY wallet_index`;
+  assertEquals(owners.map(({ address }) => address), taken.map(({ address }) => address));
+  assertEquals(await unwatched(sql, addresses), []);
+});
+
 test("a promoted database is looked at once its hold is open: what it lacks is jumped over once", async () => {
   await using database = await testDatabase({ max: 4 });
   const { sql } = database;
