@@ -206,7 +206,9 @@ async function markMixed(
               AND CASE t.result WHEN 'delivered' THEN o.attempts > t.attempt ELSE o.attempts = t.attempt END)
           -- so written, no index that begins with the merchant is read
           AND f.merchant_id IS NOT DISTINCT FROM t.merchant_id
-          AND f.status = 'PENDING' AND f.attempts = 0 AND f.id > t.event_id
+          -- one that was tried before, and is sent again, keeps a later time of its own
+          AND f.status = 'PENDING' AND f.id > t.event_id AND (f.attempts = 0 OR t.result = 'delivered'
+            OR f.next_attempt_at < now() + make_interval(secs => t.delay_ms / 1000.0))
         ORDER BY f.payment_id, f.id LIMIT ${BEHIND} FOR NO KEY UPDATE SKIP LOCKED) f
       WHERE t.result = 'delivered' OR t.delay_ms > 0 AND NOT (t.result = 'released' AND t.attempt = 1)),
     postponed AS (

@@ -179,7 +179,7 @@ export async function redeliverEvent(
       behind AS (
         UPDATE book.outbox o SET next_attempt_at = now()
         WHERE o.payment_id = (SELECT q.payment_id FROM queued q) AND o.merchant_id IS NOT DISTINCT FROM ${merchantId}
-          AND o.status = 'PENDING' AND o.attempts = 0 AND o.id > ${eventId} AND o.next_attempt_at > now()),
+          AND o.status = 'PENDING' AND o.id > ${eventId} AND o.next_attempt_at > now()),
       forgotten AS (${forgetAttempts(tx, merchantId)}),
       resumed AS (
         DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM queued))

@@ -113,6 +113,60 @@ test("a redelivery of an event that waits brings forward what is behind it", asy
   assertEquals(await claimedIds(), [second]);
 });
 
+/** Two events of a payment that were acknowledged and are both sent again; the first waits for its retry. */
+async function openSentAgain(sql: Sql) {
+  const merchant = await openMerchant(sql);
+  const ids = [await merchant.add("dep_1"), await merchant.add("dep_1")];
+  for (const _ of ids) await merchant.mark(await merchant.claim(), DELIVERED);
+  for (const id of ids) assertEquals(await redeliverEvent(sql, merchant.merchantId, id), true);
+  const [first, second] = ids;
+  const attempt = await merchant.claim();
+  assertEquals(attempt.map(({ eventId }) => eventId), [first]);
+  await merchant.mark(attempt, RETRY);
+  assertEquals(await merchant.claimedIds(), []);
+  return { ...merchant, first: String(first), second, attempt };
+}
+
+test("an event that is sent again behind one that waits is claimed once that one is sent again and acknowledged", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { merchantId, claim, claimedIds, mark, first, second } = await openSentAgain(sql);
+  assertEquals(await redeliverEvent(sql, merchantId, first), true);
+  await mark(await claim(), DELIVERED);
+  assertEquals(await claimedIds(), [second]);
+});
+
+test("an event that is sent again is claimed as soon as the one before it is acknowledged late", async () => {
+  await using database = await testDatabase();
+  const { claim, claimedIds, mark, pass, second } = await openSentAgain(database.sql);
+  await pass(30);
+  const late = await claim();
+  // the lease runs out, and a second attempt fails before the first one is acknowledged
+  await pass(60);
+  await mark(await claim(), RETRY);
+  await mark(late, DELIVERED);
+  assertEquals(await claimedIds(), [second]);
+});
+
+test("a retry of the event before it makes none wait less than for its own retry", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { merchantId, claim, claimedIds, mark, pass, first, second } = await openSentAgain(sql);
+  await pass(30);
+  await mark(await claim(), DELIVERED);
+  await mark(await claim(), RETRY);
+  assertEquals(await redeliverEvent(sql, merchantId, first), true);
+  await sql`UPDATE book.outbox SET next_attempt_at = now() + interval '29 seconds' WHERE id = ${
+    String(second)
+  }`;
+  await mark(await claim(), { kind: "retry", delayMs: 1_000 });
+  await pass(2);
+  await mark(await claim(), DELIVERED);
+  assertEquals(await claimedIds(), []);
+  await pass(30);
+  assertEquals(await claimedIds(), [second]);
+});
+
 for (const isForgiven of [false, true]) {
   const known = isForgiven ? "acknowledges again" : "fails";
   test(`a late acknowledgement of an event that waits frees what is behind it, where its endpoint ${known}`, async () => {

@@ -49,11 +49,21 @@ test("a claim reads what it takes, also by a plan that is kept", async () => {
   assertLess(pages, 1_000);
 });
 
-/** Payments whose first event waits for its retry, each with a second event behind it; as deliveries leave them. */
-async function addWaiting(sql: Sql, merchantId: string, payments: number): Promise<void> {
+/**
+ * Payments whose first event waits for its retry, each with a second event behind it; as deliveries leave them.
+ *
+ * @param attempts of each event before it was sent again; 0: it is new
+ */
+async function addWaiting(
+  sql: Sql,
+  merchantId: string,
+  payments: number,
+  attempts = 0,
+): Promise<void> {
   await sql`
-    INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, created_at)
-    SELECT 'evt_0' || lpad(n::text, 9, '0') || k, ${merchantId}, 'wd_' || n, 'withdrawal.confirmed', '{}', 'PENDING', now()
+    INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, created_at, attempts)
+    SELECT 'evt_0' || lpad(n::text, 9, '0') || k, ${merchantId}, 'wd_' || n, 'withdrawal.confirmed', '{}', 'PENDING',
+      CASE WHEN ${attempts}::int = 0 THEN now() ELSE now() - interval '1 hour' END, ${attempts}::int
     FROM generate_series(1, ${payments}::int) n, generate_series(1, 2) k`;
   const outbox = createOutbox(sql);
   const claimed = await outbox.claim([{ merchantId, room: payments }]);
@@ -96,6 +106,18 @@ for (
     assertLess(pages, 400);
   });
 }
+
+test("what was sent again and waits behind a retry costs a claim nothing", async () => {
+  await using database = await testDatabase();
+  const sql = database.connect({ max: 1 });
+  const merchantId = await addMerchant(sql, { webhookUrl: "https://shop.example/" });
+  await addWaiting(sql, merchantId, 2_000, 1);
+  for (let i = 0; i < 2; i++) await claimAll(sql, [merchantId], 1);
+  const { events, pages } = await claim(sql, [merchantId], 5);
+  assertEquals(events, 0);
+  // passed over, it would be three pages for each of the 2,000
+  assertLess(pages, 400);
+});
 
 test("of many retries that are due a claim reads about as many as it takes", async () => {
   await using database = await testDatabase();
