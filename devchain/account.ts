@@ -84,7 +84,7 @@ export function readDelegation(
   return BigInt(state.get(`delegation/${from}/${to}/${resource}`) ?? "0");
 }
 
-/** Stores a delegation. */
+/** Stores a delegation and both sides' index of partners. */
 export function writeDelegation(
   state: Overlay,
   from: HexAddress,
@@ -93,6 +93,32 @@ export function writeDelegation(
   amount: bigint,
 ): void {
   state.set(`delegation/${from}/${to}/${resource}`, amount === 0n ? undefined : String(amount));
+  const other: Resource = resource === "ENERGY" ? "BANDWIDTH" : "ENERGY";
+  const linked = amount > 0n || readDelegation(state, from, to, other) > 0n;
+  setPartner(state, `delegates/${from}`, to, linked);
+  setPartner(state, `receives/${to}`, from, linked);
+}
+
+/** Accounts that an account delegates to, and those that delegate to it. */
+export function readPartners(
+  state: StateReader,
+  address: HexAddress,
+): { readonly delegatesTo: readonly HexAddress[]; readonly receivesFrom: readonly HexAddress[] } {
+  return {
+    delegatesTo: partners(state, `delegates/${address}`),
+    receivesFrom: partners(state, `receives/${address}`),
+  };
+}
+
+function partners(state: StateReader, key: string): HexAddress[] {
+  const text = state.get(key);
+  return text === undefined ? [] : text.split(",");
+}
+
+function setPartner(state: Overlay, key: string, partner: HexAddress, linked: boolean): void {
+  const others = partners(state, key).filter((address) => address !== partner);
+  if (linked) others.push(partner);
+  state.set(key, others.length === 0 ? undefined : others.join(","));
 }
 
 function writeBigint(_key: string, value: unknown): unknown {

@@ -198,6 +198,11 @@ export class Store implements StateReader {
     return this.#heights.get(txid);
   }
 
+  /** Number of transactions ever included and not dropped again. */
+  get transactionCount(): number {
+    return this.#heights.size;
+  }
+
   #carryOut(step: Step): void {
     switch (step.do) {
       case "meta":

@@ -1,10 +1,10 @@
 /** Routes that read accounts, their resources and delegations of stake. @module */
 
-import { type Account, readAccount, readDelegation } from "../account.ts";
+import { type Account, readAccount, readDelegation, readPartners } from "../account.ts";
 import type { HexAddress } from "../address.ts";
 import { readContract } from "../contract.ts";
 import { type Resource, RESOURCES } from "../contract_types.ts";
-import { FREE_NET_LIMIT, SUN_PER_TRX, TOTALS } from "../parameters.ts";
+import { FREE_NET_LIMIT, MAX_UNFREEZINGS, SUN_PER_TRX, TOTALS } from "../parameters.ts";
 import { stakedLimit, usedAt } from "../resources.ts";
 import { delegatable } from "../system_contract.ts";
 import type { Answer, NodeRequest, Route } from "./route.ts";
@@ -14,8 +14,12 @@ import { NOTHING, stateOf, unlessZero } from "./route.ts";
 export const ACCOUNT_ROUTES: Readonly<Record<string, Route>> = {
   getaccount: { answer: getAccount, solidity: true, get: true },
   getaccountresource: withAccount("address", describeResources, false),
+  getaccountnet: withAccount("address", describeNet, false),
   getdelegatedresourcev2: { answer: delegations, solidity: true, get: true },
+  getdelegatedresourceaccountindexv2: { answer: partners, solidity: true, get: true },
   getcandelegatedmaxsize: withAccount("owner_address", canDelegate, true),
+  getavailableunfreezecount: withAccount("owner_address", unfreezeCount, true),
+  getcanwithdrawunfreezeamount: withAccount("owner_address", withdrawable, true),
 };
 
 type Describe = (account: Account, request: NodeRequest, address: HexAddress) => unknown;
@@ -127,7 +131,32 @@ function delegations(request: NodeRequest): Answer {
   };
 }
 
+function partners(request: NodeRequest): Answer {
+  const address = request.params.address("value");
+  if (address === null) return NOTHING;
+  const { delegatesTo, receivesFrom } = readPartners(stateOf(request), address);
+  return {
+    json: {
+      account: address,
+      ...(receivesFrom.length === 0 ? {} : { fromAccounts: receivesFrom }),
+      ...(delegatesTo.length === 0 ? {} : { toAccounts: delegatesTo }),
+    },
+  };
+}
+
 function canDelegate(account: Account, request: NodeRequest): unknown {
   const resource: Resource = RESOURCES[request.params.int("type")] ?? "BANDWIDTH";
   return unlessZero("max_size", delegatable(account, resource, request.node.head.time));
+}
+
+function unfreezeCount(account: Account, request: NodeRequest): unknown {
+  const now = request.node.head.time;
+  const waiting = account.unfreezing.filter((entry) => entry.expiresAt > now).length;
+  return unlessZero("count", MAX_UNFREEZINGS - waiting);
+}
+
+function withdrawable(account: Account, request: NodeRequest): unknown {
+  const at = request.params.int("timestamp") || request.node.head.time;
+  const due = account.unfreezing.filter((entry) => entry.expiresAt <= at);
+  return unlessZero("amount", due.reduce((sum, entry) => sum + entry.amount, 0n));
 }

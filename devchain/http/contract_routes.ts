@@ -81,6 +81,7 @@ export const CONTRACT_ROUTES: Readonly<Record<string, Route>> = {
   estimateenergy: { answer: estimateEnergy, solidity: true, get: false },
   triggersmartcontract: { answer: prepareCall, solidity: false, get: false },
   getcontract: { answer: getContract, solidity: false, get: true },
+  getcontractinfo: { answer: getContractInfo, solidity: false, get: true },
 };
 
 interface Call {
@@ -191,6 +192,19 @@ function getContract(request: NodeRequest): Answer {
   const contract = address === null ? null : readContract(request.node.store, address);
   if (address === null || contract === null) return NOTHING;
   return { json: describe(address, contract) };
+}
+
+function getContractInfo(request: NodeRequest): Answer {
+  const address = request.params.address("value");
+  const contract = address === null ? null : readContract(request.node.store, address);
+  if (address === null || contract === null) return NOTHING;
+  return {
+    json: {
+      runtimecode: "",
+      smart_contract: describe(address, contract),
+      contract_state: { energy_factor: 34_000, update_cycle: 1 },
+    },
+  };
 }
 
 function describe(address: HexAddress, contract: Contract): Record<string, unknown> {

@@ -12,6 +12,7 @@ import type { Fault, Faults } from "../faults.ts";
 import { ACCOUNT_ROUTES } from "./account_routes.ts";
 import { BLOCK_ROUTES } from "./block_routes.ts";
 import { BROADCAST_ROUTES } from "./broadcast_routes.ts";
+import { BUILD_ROUTES } from "./build_routes.ts";
 import { CONTRACT_ROUTES } from "./contract_routes.ts";
 import { NETWORK_ROUTES } from "./network_routes.ts";
 import { Provider } from "./provider.ts";
@@ -64,6 +65,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map(
     ...ACCOUNT_ROUTES,
     ...BLOCK_ROUTES,
     ...BROADCAST_ROUTES,
+    ...BUILD_ROUTES,
     ...CONTRACT_ROUTES,
     ...NETWORK_ROUTES,
     ...TRANSACTION_ROUTES,
