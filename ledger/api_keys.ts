@@ -95,7 +95,14 @@ export async function listApiKeys(
   );
 }
 
-/** Records that keys were just used. */
+/**
+ * Records that keys were just used. One that another transaction changes at the moment is left to its next use: who
+ * replaces a key locks others of its account as well, and of two that wait for each other one would fail.
+ */
 export async function markKeysUsed(sql: Sql, keyIds: readonly string[]): Promise<void> {
-  await sql`UPDATE hub.api_key SET last_used_at = now() WHERE id = ANY (${[...keyIds]}::text[])`;
+  await sql`
+    UPDATE hub.api_key SET last_used_at = now() WHERE id = ANY (ARRAY(
+      SELECT id FROM hub.api_key WHERE id = ANY (${[
+    ...keyIds,
+  ]}::text[]) FOR NO KEY UPDATE SKIP LOCKED))`;
 }
