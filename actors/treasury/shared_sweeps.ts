@@ -14,7 +14,8 @@ const WAITING = "waiting for ";
 /**
  * Groups transfers by their transactions, in the order of their oldest ones. Sweeps of one currency that the hot
  * wallet pays for share one, as many as it can carry. As one that fails fails all of them, those whose last
- * try has not succeeded go alone, as does everything else.
+ * try has not succeeded go alone, as does everything else. Those of one are in the order of their ids, in which their
+ * nonce names them: a transaction that replaces it has authorisations by their places in the first one.
  *
  * @param most sweeps of one transaction
  * @param unlucky sweeps whose address had one before that did not succeed
@@ -36,6 +37,7 @@ export function sharedTransactions(
     groups.push(begun);
     if (mayShare(row) && !unlucky.has(row.id)) open.set(row.currency, begun);
   }
+  for (const group of groups) group.sort((a, b) => a.id < b.id ? -1 : 1);
   return groups;
 }
 

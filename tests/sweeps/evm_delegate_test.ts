@@ -32,7 +32,12 @@ async function setUp(house: EvmHouse, first: string): Promise<void> {
 }
 
 /** Pays each of the addresses, and has nothing signed until each sweep is planned. */
-async function payAll(house: EvmHouse, addresses: readonly string[], text: string): Promise<void> {
+async function payAll(
+  house: EvmHouse,
+  addresses: readonly string[],
+  text: string,
+  planned = () => Promise.resolve(),
+): Promise<void> {
   await house.holdSigning(true);
   for (const address of addresses) await house.pay(address, text);
   await house.until("the plans", async () => {
@@ -40,6 +45,7 @@ async function payAll(house: EvmHouse, addresses: readonly string[], text: strin
     const queued = (await house.told()).filter((line) => line === "sweep queued");
     return queued.length === addresses.length;
   });
+  await planned();
   await house.holdSigning(false);
 }
 
@@ -94,6 +100,35 @@ for (const network of ["ETH", "BNB"] as const) {
     await assertReconciled(house);
   });
 }
+
+test("a batch that is replaced is authorised by the same addresses, whichever sweep was queued first", async () => {
+  await using house = await open({ network: "ETH" });
+  const { assertReconciled, assertSwept, untilSwept } = await checks();
+  const { chain, sql } = house;
+  const addresses = await addressesOf(house, 3);
+  const before = await chain.balanceOf(chain.hotWallet, "USDT");
+  await setUp(house, addresses[0] ?? "");
+  await payAll(house, addresses, "50", async () => {
+    // the newest id was queued first, as where several are planned at once
+    await sql`
+      WITH place AS (
+        SELECT id, row_number() OVER (ORDER BY id DESC) AS n FROM book.outgoing WHERE status = 'queued')
+      UPDATE book.outgoing o SET created_at = now() - interval '1 minute' + p.n * interval '1 second'
+      FROM place p WHERE p.id = o.id`;
+  });
+  // no block is made until there is a second transaction
+  await house.when("the replacement", async () => {
+    const rows = await sql`
+      SELECT FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id
+      WHERE o.kind = 'sweep' AND a.number = 2`;
+    return rows.length === 3;
+  });
+  await untilSwept(house, addresses);
+  const found = await batches(house);
+  assertEquals(found.map(({ sweeps, outcome }) => `${sweeps} ${outcome}`), ["1 paid", "3 paid"]);
+  await assertSwept(house, addresses, before, amount("151"));
+  await assertReconciled(house);
+});
 
 test("a batch that fails fails whole, and each of its addresses is swept once by a transaction of its own", async () => {
   await using house = await open({ network: "ETH" });

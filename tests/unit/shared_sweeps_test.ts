@@ -33,6 +33,7 @@ const sweeps = (...changes: Partial<QueuedRow>[]) =>
 for (
   const [what, rows, most, expected] of [
     ["as many sweeps as it carries", sweeps({}, {}, {}, {}, {}), 2, ["0,1", "2,3", "4"]],
+    ["its sweeps by their ids", sweeps({ id: "2" }, { id: "0" }, { id: "1" }), 9, ["0,1,2"]],
     ["one sweep where it carries one", sweeps({}, {}), 1, ["0", "1"]],
     [
       "sweeps of one currency",
