@@ -17,7 +17,8 @@ import {
   writeSweepVerdict,
 } from "../../ledger/sweeps/verdicts.ts";
 import {
-  type BesideScan,
+  type AskedBesideScan,
+  type AskerEnded,
   type ChainInDoubt,
   orInDoubt,
   readMet,
@@ -32,7 +33,8 @@ export type SettleOutcome =
   /** The chain says otherwise. */
   | { readonly kind: "not_so"; readonly why: string }
   /** The nodes cannot be believed now. */
-  | ChainInDoubt;
+  | ChainInDoubt
+  | AskerEnded;
 
 /**
  * Settles a sweep, once. What is carried is never more than what its own transaction has brought to
@@ -42,7 +44,9 @@ export type SettleOutcome =
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function settleSweep(
-  deps: BesideScan<Pick<Chain, "deriveAddress" | "eventAddress" | "transaction" | "balanceOf">>,
+  deps: AskedBesideScan<
+    Pick<Chain, "deriveAddress" | "eventAddress" | "transaction" | "balanceOf">
+  >,
   sweep: UnexpectedSweep,
   verdict: SweepVerdict,
   reason: string,
@@ -76,6 +80,7 @@ export async function settleSweep(
       `${there} is there, ${listed} was to be moved.`;
     return { kind: "not_so", why };
   }
+  if (!await deps.mayStillAsk()) return { kind: "asker_ended" };
   const found = { sweep, address, verdict, taken, arrived, reason };
   const settled = await writeSweepVerdict(sql, found, audit);
   if (settled === null) return { kind: "settled_before" };

@@ -20,7 +20,8 @@ import {
 import type { SweepAddress } from "../../ledger/sweeps/sweep_addresses.ts";
 import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";
 import {
-  type BesideScan,
+  type AskedBesideScan,
+  type AskerEnded,
   type ChainInDoubt,
   orInDoubt,
   readBelieved,
@@ -34,7 +35,8 @@ export type WriteOffOutcome =
   /** The chain or the books say otherwise, or another decision comes first. */
   | { readonly kind: "not_so"; readonly why: string }
   /** The nodes cannot be believed now. */
-  | ChainInDoubt;
+  | ChainInDoubt
+  | AskerEnded;
 
 /**
  * Writes off what is gone from an address. Gone is what the planner takes for gone: the oldest
@@ -46,7 +48,9 @@ export type WriteOffOutcome =
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function writeOff(
-  { sql, chain, stopped }: BesideScan<Pick<Chain, "balanceOf" | "capabilities">>,
+  { sql, chain, stopped, mayStillAsk }: AskedBesideScan<
+    Pick<Chain, "balanceOf" | "capabilities">
+  >,
   target: SweepAddress,
   amount: Amount,
   reason: string,
@@ -96,6 +100,7 @@ export async function writeOff(
         `${formatAmount(add(balance, unexplained))} should be.`,
     );
   }
+  if (!await mayStillAsk()) return { kind: "asker_ended" };
   const { height } = cursor;
   const found = { items: gone, amount, unexplained, balance, height, reason };
   if (!await writeOffItems(sql, target, found, audit)) return { kind: "changed" };

@@ -22,6 +22,8 @@ import {
 import type { Network } from "../../ledger/money/pair.ts";
 import { findAttempt } from "../../ledger/payouts.ts";
 import {
+  type AskedBesideScan,
+  type AskerEnded,
   type BesideScan,
   type ChainInDoubt,
   orInDoubt,
@@ -30,19 +32,18 @@ import {
 import { recordSpendsOf } from "../watcher/record_blocks.ts";
 
 /** The parts of a chain that are asked about a transaction. */
-type Deps = BesideScan<
-  Pick<
-    Chain,
-    | "capabilities"
-    | "hotWallet"
-    | "deriveAddress"
-    | "eventAddress"
-    | "addressOf"
-    | "blocks"
-    | "transaction"
-    | "feeOf"
-  >
+type HandChain = Pick<
+  Chain,
+  | "capabilities"
+  | "hotWallet"
+  | "deriveAddress"
+  | "eventAddress"
+  | "addressOf"
+  | "blocks"
+  | "transaction"
+  | "feeOf"
 >;
+type Deps = BesideScan<HandChain>;
 
 /** Reasons why nothing is known of a transaction. */
 type Unknown =
@@ -74,6 +75,7 @@ export type AdoptionOutcome =
   }
   /** It has another nonce than the administrator has read. */
   | { readonly kind: "other_nonce"; readonly nonce: number }
+  | AskerEnded
   | Unknown;
 
 /** The end of a request to take a transaction off the list. */
@@ -85,6 +87,7 @@ export type DisownOutcome =
   }
   /** Its signature is the hot wallet's, and the block has it. */
   | { readonly kind: "ours" }
+  | AskerEnded
   | Unknown;
 
 /** A transaction as nodes show it that have our own newest solid block. */
@@ -174,7 +177,7 @@ export async function showHand(
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function adoptHand(
-  deps: Deps,
+  deps: AskedBesideScan<HandChain>,
   network: Network,
   { txid, nonce, reason }: {
     readonly txid: string;
@@ -198,6 +201,7 @@ export async function adoptHand(
   const fee = deps.chain.feeOf?.(shown, by.bytes) ?? shown.fee;
   const place = { height, hash, blockTime, fee };
   const adoption = { network, payer, txid, ...place, nonce, bytes: by.bytes, reason };
+  if (!await deps.mayStillAsk()) return { kind: "asker_ended" };
   // a payout that it has paid is not given back, and stops signing until it is matched with it
   await recordSpendsOf(deps.sql, { ...deps.chain, network }, block, txid);
   const done = await adoptForeignHand(deps.sql, adoption, audit);
@@ -214,7 +218,7 @@ export async function adoptHand(
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function disown(
-  deps: Deps,
+  deps: AskedBesideScan<HandChain>,
   network: Network,
   txid: string,
   reason: string,
@@ -229,6 +233,7 @@ export async function disown(
   const isNowhere = block !== null && !isThere;
   if (isOurs && !isNowhere) return block === null ? { kind: "unread" } : { kind: "ours" };
   if (by === null && !isNowhere) return { kind: "unread" };
+  if (!await deps.mayStillAsk()) return { kind: "asker_ended" };
   if (!await disownHand(sql, network, txid, reason, audit)) {
     return { kind: "refused", why: "decided" };
   }

@@ -18,6 +18,17 @@ export interface BesideScan<SomeChain> {
   readonly stopped: string | null;
 }
 
+/** A chain that is read beside its scan for a request, which is carried out then. */
+export interface AskedBesideScan<SomeChain> extends BesideScan<SomeChain> {
+  /** False once who asked may ask no more: nodes have seconds to answer, in which a key may be revoked. */
+  readonly mayStillAsk: () => Promise<boolean>;
+}
+
+/** The end of a request whose asker may ask no more; nothing was done. */
+export interface AskerEnded {
+  readonly kind: "asker_ended";
+}
+
 /** Nothing that nodes say of a network can be believed now; nothing was done. */
 export interface ChainInDoubt {
   readonly kind: "in_doubt";

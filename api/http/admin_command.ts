@@ -13,7 +13,7 @@ import { type HubAudit, writeAudit } from "../../ledger/audit.ts";
 import type { AuditRow } from "../../ledger/rows.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { notDone } from "./errors.ts";
+import { notDone, unauthorized } from "./errors.ts";
 import type { Caller } from "./permission.ts";
 import type { AnyRequest } from "./route.ts";
 
@@ -25,6 +25,19 @@ export interface Accountable {
 
 /** The parts of a request that asks a merchant's actor for an administrator. */
 export type AskingAdmin = Accountable & Pick<AnyRequest, "refusalByNow">;
+
+/** A second look at an administrator, for what asks nodes and is carried out in one, and the refusal that it may end in. */
+export function lookAgain(request: AskingAdmin) {
+  let refusal: Answer = unauthorized;
+  return {
+    refusal: () => refusal,
+    mayStillAsk: async () => {
+      const found = await request.refusalByNow();
+      refusal = found ?? refusal;
+      return found === null;
+    },
+  };
+}
 
 /**
  * The stamp of a command to a merchant's actor: the audit is written in the commit of its effect.

@@ -52,7 +52,8 @@ export const createMerchant = adminRoute({
   errors: ["validation_failed"],
   handler: async ({ body, ...request }, context) => {
     // counted for the new merchant: an administrator who makes many merchants does not wait for each of their names
-    const refusal = await refuseUrls(body, context.newId("mer"), context);
+    const refusal = await refuseUrls(body, context.newId("mer"), context) ??
+      await request.refusalByNow();
     if (refusal !== null) return refusal;
     const webhookSecret = newWebhookSecret();
     const merchant = await makeMerchant(request, body, webhookSecret, request.now, context);

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { adoptHand, disown, showHand } from "../../actors/treasury/adopt_hand.ts";
 import { askToCancel } from "../../ledger/lanes/cancel.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { hubAudit, recordRefusal } from "../http/admin_command.ts";
+import { hubAudit, lookAgain, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -96,7 +96,10 @@ export const adoptTransaction = adminRoute({
     const after = { network, nonce, reason };
     const audit = hubAudit(accountable, ADOPT, txid, context, null, after);
     const adoption = { txid, nonce, reason };
-    const outcome = await adoptHand(deps, network, adoption, audit, context.askTimeoutMs);
+    const { mayStillAsk, refusal } = lookAgain(request);
+    const asking = { ...deps, mayStillAsk };
+    const outcome = await adoptHand(asking, network, adoption, audit, context.askTimeoutMs);
+    if (outcome.kind === "asker_ended") return refusal();
     if (outcome.kind === "adopted") {
       for (const merchantId of outcome.notified) context.merchants.wake(merchantId);
       return ok({ success: true, nonce: outcome.nonce });
@@ -136,7 +139,10 @@ export const disownTransaction = adminRoute({
     const { deps, txid } = asked;
     const accountable = { ...request, merchantId: null };
     const audit = hubAudit(accountable, DISOWN, txid, context, null, { network, reason });
-    const outcome = await disown(deps, network, txid, reason, audit, context.askTimeoutMs);
+    const { mayStillAsk, refusal } = lookAgain(request);
+    const asking = { ...deps, mayStillAsk };
+    const outcome = await disown(asking, network, txid, reason, audit, context.askTimeoutMs);
+    if (outcome.kind === "asker_ended") return refusal();
     if (outcome.kind === "disowned") return ok({ success: true, sender: outcome.sender });
     await recordRefusal(accountable, DISOWN, txid, whyOf(outcome), context);
     return outcome.kind === "ours"

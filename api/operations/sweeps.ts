@@ -7,13 +7,14 @@
 import { z } from "zod";
 import { type SettleOutcome, settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { writeOff, type WriteOffOutcome } from "../../actors/sweeper/write_off.ts";
+import type { AskerEnded } from "../../actors/watcher/chain_in_doubt.ts";
 import { findSweepAddress, SWEEP_REASONS } from "../../ledger/sweeps/sweep_addresses.ts";
 import {
   readUnexpectedSweep,
   SWEEP_VERDICTS,
   type SweepVerdict,
 } from "../../ledger/sweeps/verdicts.ts";
-import { hubAudit, recordRefusal } from "../http/admin_command.ts";
+import { hubAudit, lookAgain, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
@@ -99,8 +100,10 @@ export const settleUnexpectedSweep = adminRoute({
     const chain = chains.get(sweep.network);
     if (chain === undefined) return unavailable(`${sweep.network} is not configured here.`);
     const audit = hubAudit(accountable, SETTLE, sweepId, context, null, null);
-    const deps = { sql, chain, stopped: whyStopped(context, sweep.network) };
+    const { mayStillAsk, refusal } = lookAgain(request);
+    const deps = { sql, chain, stopped: whyStopped(context, sweep.network), mayStillAsk };
     const outcome = await settleSweep(deps, sweep, verdict, reason, audit, askTimeoutMs);
+    if (outcome.kind === "asker_ended") return refusal();
     if (outcome.kind === "settled") {
       for (const merchantId of outcome.notified) merchants.wake(merchantId);
     } else await recordRefusal(accountable, SETTLE, sweepId, outcome.kind, context);
@@ -108,7 +111,11 @@ export const settleUnexpectedSweep = adminRoute({
   },
 });
 
-function answerToSettled(outcome: SettleOutcome, sweepId: string, verdict: SweepVerdict): Answer {
+function answerToSettled(
+  outcome: Exclude<SettleOutcome, AskerEnded>,
+  sweepId: string,
+  verdict: SweepVerdict,
+): Answer {
   switch (outcome.kind) {
     case "settled":
       return ok(shown(settledSweep, { ...outcome, success: true, sweepId, verdict }));
@@ -158,8 +165,10 @@ export const writeOffTransfers = adminRoute({
     const chain = chains.get(target.network);
     if (chain === undefined) return unavailable(`${target.network} is not configured here.`);
     const audit = hubAudit(accountable, WRITE_OFF, address, context, null, null);
-    const deps = { sql, chain, stopped: whyStopped(context, target.network) };
+    const { mayStillAsk, refusal } = lookAgain(request);
+    const deps = { sql, chain, stopped: whyStopped(context, target.network), mayStillAsk };
     const outcome = await writeOff(deps, target, amount, reason, audit, askTimeoutMs);
+    if (outcome.kind === "asker_ended") return refusal();
     if (outcome.kind !== "written_off") {
       await recordRefusal(accountable, WRITE_OFF, address, outcome.kind, context);
     }
@@ -167,7 +176,10 @@ export const writeOffTransfers = adminRoute({
   },
 });
 
-function answerToWrittenOff(outcome: WriteOffOutcome, body: z.output<typeof newWriteOff>): Answer {
+function answerToWrittenOff(
+  outcome: Exclude<WriteOffOutcome, AskerEnded>,
+  body: z.output<typeof newWriteOff>,
+): Answer {
   switch (outcome.kind) {
     case "written_off":
       return ok(shown(writtenOff, { ...body, success: true, transfers: outcome.transfers }));

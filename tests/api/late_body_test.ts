@@ -111,6 +111,26 @@ test("a key that ends while a name server takes its time sets no URL", async () 
   assertEquals(answers, [[401, null], [403, null], [200, webhookUrl]]);
 });
 
+test("an administrator's key that ends while a name server takes its time makes no merchant", async () => {
+  const asked: (() => void)[] = [];
+  const names = new NameLookups({
+    resolve: (_name, _options, answer) =>
+      void asked.push(() => answer(null, [{ address: "8.8.8.8", family: 4 }])),
+  });
+  await using api = await testApi({ names });
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const [maker] = await api.sql`SELECT id FROM hub.api_key`;
+  const other = await api.addKey(null, { permissions: ["admin:write"] });
+  const body = { name: "New", webhookUrl: "https://slow.example/callbacks" };
+  const making = api.call("POST", "/api/admin/merchants", { key: admin, body });
+  await until(() => asked.length > 0);
+  const revoked = await api.call("DELETE", `/api/admin/api-keys/${maker?.["id"]}`, { key: other });
+  assertEquals(revoked.status, 200);
+  asked.pop()?.();
+  assertEquals((await making).status, 401);
+  assertEquals((await api.sql`SELECT FROM book.merchant`).count, 0);
+});
+
 test("an administrator's key that ends while nodes are asked decides nothing", async () => {
   const asked: (() => void)[] = [];
   const missing = { kind: "missing" as const, txid: TXID };

@@ -18,6 +18,7 @@ function test(name: string, fn: () => Promise<void>): void {
 }
 
 const databaseTest = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 
 const AUDIT = {
   id: "aud_test",
@@ -199,13 +200,15 @@ test("no balance of a node behind the scan is believed, and no other end than th
       return Promise.reject(new NotOurChain("no node has our newest block"));
     },
   };
-  const asks = [
+  const asks: readonly (readonly [typeof late, typeof sweep, boolean?])[] = [
     [late, sweep],
     [chain, { ...sweep, height: sweep.height + 1 }],
-  ] as const;
+    [chain, sweep, true],
+  ];
   const reasons: string[] = [];
-  for (const [asked, of] of asks) {
-    const deps = { sql, chain: asked, stopped: null };
+  for (const [asked, of, isEnded = false] of asks) {
+    const mayAsk = isEnded ? () => Promise.resolve(false) : mayStillAsk;
+    const deps = { sql, chain: asked, stopped: null, mayStillAsk: mayAsk };
     const outcome = await settleSweep(deps, of, "nothing_moved", "because", AUDIT, 5_000);
     reasons.push(outcome.kind === "in_doubt" ? outcome.reason : outcome.kind);
   }
@@ -214,6 +217,7 @@ test("no balance of a node behind the scan is believed, and no other end than th
     `${sweep.txid} is in block ${sweep.height}; the scan has read its success in ${
       sweep.height + 1
     }`,
+    "asker_ended",
   ]);
   assertEquals(await desk.standing(), before);
   assertEquals((await desk.settle(id, "nothing_moved")).status, 200);

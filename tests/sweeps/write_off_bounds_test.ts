@@ -24,6 +24,7 @@ import { type House, openHouse } from "./support/house.ts";
 import { historyOf } from "../support/scan_cursor.ts";
 
 const test = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 
 async function untilNoted({ sql, until }: House, count: number): Promise<void> {
   await until("the transfers", async () => {
@@ -94,7 +95,14 @@ test("nothing of a block that is being read is written off", async () => {
     },
   };
   const ask = () =>
-    writeOff({ sql, chain, stopped: null }, target, amount("100"), "because", AUDIT, 5_000);
+    writeOff(
+      { sql, chain, stopped: null, mayStillAsk },
+      target,
+      amount("100"),
+      "because",
+      AUDIT,
+      5_000,
+    );
   assertEquals(await ask(), {
     kind: "in_doubt",
     reason: "TRX is read to block 7, block 8 is being read",

@@ -10,11 +10,14 @@ import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
+import { testApi } from "../support/api.ts";
 import { AUDIT } from "./support/audit.ts";
 import { openDesk, sweepWith, tellOf } from "./support/desk.ts";
 import { type House, openHouse } from "./support/house.ts";
 
 const test = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 
 /** Money that the chain says has come to an address, and that is not there. */
 async function payNothing(house: House, to: string, units: string): Promise<string> {
@@ -228,6 +231,39 @@ test("nothing is written off where the books know of less than is there", async 
   assertEquals(await desk.standing(), before);
 });
 
+test("an administrator's key that ends while nodes are asked for a balance writes nothing off", async () => {
+  await using house = await openHouse();
+  const { sql, chain, merchants } = house;
+  await using desk = await openDesk(house);
+  const own = await house.address("top_up");
+  await payNothing(house, own, "100000000");
+  await untilDiffers(house, own);
+  const before = await desk.standing();
+  const ends: (() => Promise<unknown>)[] = [];
+  const asked: Pick<typeof chain, "balanceOf"> = {
+    balanceOf: async (...question) => {
+      await ends.pop()?.();
+      return await chain.balanceOf(...question);
+    },
+  };
+  await using api = await testApi({
+    sql,
+    merchants,
+    chains: new Map([["TRX", { ...chain, ...asked }]]),
+  });
+  const keys = [mintApiKey("development"), mintApiKey("development")];
+  await sql`
+    INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, label, created_at)
+    SELECT 'key_' || n, decode(hash, 'hex'), NULL, 'ADMIN', '{admin:write}', '', now()
+    FROM unnest(${keys.map(hashApiKey)}::text[]) WITH ORDINALITY k (hash, n)`;
+  const [key = "", other = ""] = keys;
+  ends.push(() => api.call("DELETE", "/api/admin/api-keys/key_1", { key: other }));
+  const body = { network: "TRX", address: own, currency: "USDT", amount: "100", reason: "gone" };
+  const { status } = await api.call("POST", "/api/admin/sweeps/write-off", { key, body });
+  assertEquals([status, ends.length], [401, 0]);
+  assertEquals(await desk.standing(), before);
+});
+
 test("no node behind the scan is believed, and nothing that has changed is written off", async () => {
   await using house = await openHouse();
   const { sql, chain } = house;
@@ -254,7 +290,9 @@ test("no node behind the scan is believed, and nothing that has changed is writt
         chain: { ...chain, capabilities: { ...chain.capabilities, currencies: [] } },
         stopped: null,
       },
-    ].map((deps) => writeOff({ sql, ...deps }, target, amount("100"), "because", AUDIT, 5_000)),
+    ].map((deps) =>
+      writeOff({ sql, mayStillAsk, ...deps }, target, amount("100"), "because", AUDIT, 5_000)
+    ),
   );
   assertEquals(outcomes, [
     { kind: "in_doubt", reason: "no node has our newest block" },

@@ -8,6 +8,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addNonce, addWallet, calmLane, lanesOn, numberedChain } from "./support/lane_rig.ts";
 
 const test = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 const AUDIT = {
   id: "aud_1",
   merchantId: null,
@@ -59,7 +60,7 @@ async function openAddress(
       yield await Promise.resolve({ kind: "block", block });
     },
   });
-  const deps = { sql, chain, stopped: null };
+  const deps = { sql, chain, stopped: null, mayStillAsk };
   return {
     id,
     chain,

@@ -11,6 +11,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { LANE_NETWORK as NETWORK, openLane } from "./support/test_lane.ts";
 
 const test = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 const AUDIT = {
   id: "aud_1",
   merchantId: null,
@@ -36,10 +37,13 @@ test("a transaction of the hot key that the books do not know stops signing unti
   assertEquals(await lane.turn(), 0);
   assertEquals(await lane.states(), ["o1 signed 7", "o2 queued null"]);
 
-  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const deps = { sql, chain: lane.chain.port, stopped: null, mayStillAsk };
   const adopt = (txid: string, nonce: number, id = "aud_1") =>
     adoptHand(deps, NETWORK, { txid, nonce, reason: "ours" }, { ...AUDIT, id }, 5_000);
   assertEquals(await adopt("0xnone", 7), { kind: "refused", why: "decided" });
+  const ended = { ...deps, mayStillAsk: () => Promise.resolve(false) };
+  const adoption = { txid: "0xother", nonce: 7, reason: "ours" };
+  assertEquals(await adoptHand(ended, NETWORK, adoption, AUDIT, 5_000), { kind: "asker_ended" });
   assertEquals(await showHand(deps, NETWORK, "0xother", 5_000), {
     kind: "shown",
     sender: "hot-wallet",
@@ -74,7 +78,7 @@ test("a transaction of the hot key that no node calls the wallet's is adopted by
   lane.chain.strange("0xother");
   await lane.settle();
   assertEquals(await listed(sql), []);
-  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const deps = { sql, chain: lane.chain.port, stopped: null, mayStillAsk };
   const adopt = (txid: string, nonce: number, id: string) =>
     adoptHand(deps, NETWORK, { txid, nonce, reason: "ours" }, { ...AUDIT, id }, 5_000);
   assertEquals(await adopt("0xother", 8, "aud_1"), { kind: "other_nonce", nonce: 7 });
@@ -104,7 +108,7 @@ test("a transaction of the hot key from before its lane changes nothing, and is 
   lane.chain.strange("0xearly");
   lane.chain.signatures.set("0xearly", { eventFrom: "hot-wallet", nonce: 3 });
   await lane.settle();
-  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const deps = { sql, chain: lane.chain.port, stopped: null, mayStillAsk };
   const outcome = await adoptHand(
     deps,
     NETWORK,
@@ -169,7 +173,7 @@ test("an administrator takes a listed transaction off that is another's or in no
   await using database = await testDatabase();
   const { sql } = database;
   const lane = await openLane(sql);
-  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const deps = { sql, chain: lane.chain.port, stopped: null, mayStillAsk };
   const notOurs = (txid: string, id = "aud_1") =>
     disown(deps, NETWORK, txid, "not ours", { ...AUDIT, id }, 5_000);
   lane.chain.strange("0xours");
@@ -181,6 +185,10 @@ test("an administrator takes a listed transaction off that is another's or in no
   assertEquals(await notOurs("0xnone"), { kind: "refused", why: "decided" });
   // honest nodes have the block without it
   lane.chain.hidden.add("0xunread");
+  const ended = { ...deps, mayStillAsk: () => Promise.resolve(false) };
+  assertEquals(await disown(ended, NETWORK, "0xunread", "not ours", AUDIT, 5_000), {
+    kind: "asker_ended",
+  });
   assertEquals(await notOurs("0xunread"), { kind: "disowned", sender: null });
   assertEquals(await notOurs("0xunread", "aud_2"), { kind: "refused", why: "decided" });
   lane.chain.claim("0xother");
@@ -235,7 +243,7 @@ test("transactions behind the books' last nonce are adopted in their order, and 
   lane.chain.strange("0xfirst");
   lane.chain.strange("0xsecond");
   await lane.settle();
-  const deps = { sql, chain: lane.chain.port, stopped: null };
+  const deps = { sql, chain: lane.chain.port, stopped: null, mayStillAsk };
   const adopt = (txid: string, nonce: number, id: string) =>
     adoptHand(deps, NETWORK, { txid, nonce, reason: "ours" }, { ...AUDIT, id }, 5_000);
   assertEquals(await adopt("0xsecond", 8, "aud_1"), { kind: "refused", why: "later" });

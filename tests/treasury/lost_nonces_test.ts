@@ -18,6 +18,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { LANE_NETWORK, openLane, type TestLane } from "./support/test_lane.ts";
 
 const test = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 
 /** Takes what was committed about nonces away, as a standby lacks it, and opens the hold that follows from that. */
 async function loseNonces(sql: Sql, keepsPromises: boolean, ...lost: readonly string[]) {
@@ -319,7 +320,7 @@ test("what the signer gave a nonce after an earlier one had ended gets it again 
   const adopt = async (id: string) => {
     const audit = { id, merchantId: null, actor: "ana", action: "treasury.adopt", subject: "x" };
     return (await adoptHand(
-      { sql, chain: lane.chain.port, stopped: null },
+      { sql, chain: lane.chain.port, stopped: null, mayStillAsk },
       LANE_NETWORK,
       { txid: "0xother", nonce: 7, reason: "ours" },
       { ...audit, before: null, after: null, requestId: "req_1" },

@@ -21,6 +21,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { LANE_NETWORK, openLane, type TestLane } from "./support/test_lane.ts";
 
 const test = testNeeding(DATABASE);
+const mayStillAsk = () => Promise.resolve(true);
 const AUDIT = {
   id: "aud_1",
   merchantId: null,
@@ -204,7 +205,7 @@ test("a payout whose adopted transaction has paid it is not given back, although
       FROM book.outgoing`;
   });
   const adopted = await adoptHand(
-    { sql, chain: lane.chain.port, stopped: null },
+    { sql, chain: lane.chain.port, stopped: null, mayStillAsk },
     LANE_NETWORK,
     { txid: "ETH-2", nonce: 7, reason: "ours" },
     { ...AUDIT, id: "aud_2" },
