@@ -252,6 +252,9 @@ class NetworkBook {
   async watchSkipped(): Promise<void> {
     const derive = (index: number) => this.#chain.deriveAddress(index);
     for (let gap = this.#skipped[0]; gap !== undefined; gap = this.#skipped[0]) {
+      const next = (await readNextIndexes(this.#sql)).get(this.network);
+      // without the jump, as where the copy was in use for a moment alone, these are still handed out to merchants
+      if (next === undefined || next <= gap.last) return;
       const lost = await watchGap(this.#sql, this.network, gap, derive, () => newId("adr"));
       this.#skipped.shift();
       logEvent("failover.addresses_watched", { network: this.network, lost });

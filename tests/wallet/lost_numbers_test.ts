@@ -105,6 +105,21 @@ test("a request is given a number that is not lost where those that its node kep
   assertEquals(await unwatched(sql, addresses), []);
 });
 
+test("a copy that is in use for a moment alone takes no numbers from the database that comes back", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const { book, merchantId } = await openService(sql, 50);
+  await book.look();
+  const setNext = (next: number) => sql`UPDATE hub.wallet SET next_index = ${next}`;
+  await setNext(10);
+  await book.look();
+  await setNext(50);
+  await book.watchSkipped();
+  const lost = await sql`SELECT FROM hub.address WHERE merchant_id = ${LOST_ACCOUNT}`;
+  assertEquals(lost.count, 0);
+  assertEquals((await book.take("TRX", merchantId)).index, 50);
+});
+
 test("a promoted database is looked at once its hold is open: what it lacks is jumped over once", async () => {
   await using database = await testDatabase({ max: 4 });
   const { sql } = database;
