@@ -206,6 +206,8 @@ async function markMixed(
               AND CASE t.result WHEN 'delivered' THEN o.attempts > t.attempt ELSE o.attempts = t.attempt END)
           -- so written, no index that begins with the merchant is read
           AND f.merchant_id IS NOT DISTINCT FROM t.merchant_id
+          -- one whose own attempt ends here is written below: of two writes of a row in one statement one is lost
+          AND f.id NOT IN (SELECT m.event_id FROM mark m)
           -- one that was tried before, and is sent again, keeps a later time of its own
           AND f.status = 'PENDING' AND f.id > t.event_id AND (f.attempts = 0 OR t.result = 'delivered'
             OR f.next_attempt_at < now() + make_interval(secs => t.delay_ms / 1000.0))

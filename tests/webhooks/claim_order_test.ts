@@ -167,6 +167,27 @@ test("a retry of the event before it makes none wait less than for its own retry
   assertEquals(await claimedIds(), [second]);
 });
 
+for (const end of [DELIVERED, { kind: "retry", delayMs: 1_000 }] as const) {
+  test(`the end of an attempt counts, ${end.kind}, where it is written with a retry of an event before it that was sent again`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const merchant = await openMerchant(sql);
+    const first = await merchant.add("dep_1");
+    const second = await merchant.add("dep_1");
+    await merchant.mark(await merchant.claim(), DELIVERED);
+    const [under] = await merchant.claim();
+    assertEquals(await redeliverEvent(sql, merchant.merchantId, first), true);
+    const [again] = await merchant.claim();
+    if (under === undefined || again === undefined) throw new Error("Cannot go on without both");
+    await createOutbox(sql).mark([markOf(again, RETRY), markOf(under, end)]);
+    const [row] = await sql`
+      SELECT status, claimed_until, next_attempt_at > now() + interval '10 seconds' AS is_late
+      FROM book.outbox WHERE id = ${second}`;
+    const status = end.kind === "delivered" ? "DELIVERED" : "PENDING";
+    assertEquals({ ...row }, { status, claimed_until: null, is_late: false });
+  });
+}
+
 for (const isForgiven of [false, true]) {
   const known = isForgiven ? "acknowledges again" : "fails";
   test(`a late acknowledgement of an event that waits frees what is behind it, where its endpoint ${known}`, async () => {
