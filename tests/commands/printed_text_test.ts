@@ -49,7 +49,7 @@ test("before a restore a session of the service is found whatever its role is ca
 test("the printed deposit by hand of what a restore has forgotten is accepted once its transaction is named", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
-  const text = blockOf(await taskOf("### What a restore leaves open"), "sh");
+  const text = blockOf(await taskOf("### Payments to forgotten addresses"), "sh");
   const [, printed = ""] = /-d '(\{[\s\S]*\})'/.exec(text) ?? [];
   assert(printed.includes("<txid>"), printed);
   const named = printed.replace("<txid>", "4f0c8d27".repeat(8));
