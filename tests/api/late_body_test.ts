@@ -81,12 +81,18 @@ shared("a body that is late and whose key lives is carried out", async (api) => 
   assertEquals(await finish(), [201, undefined]);
 });
 
-test("a key that ends while a name server takes its time sets no URL", async () => {
+/** A name server that answers what it was `asked` once that is called. */
+function slowNames() {
   const asked: (() => void)[] = [];
   const names = new NameLookups({
     resolve: (_name, _options, answer) =>
       void asked.push(() => answer(null, [{ address: "8.8.8.8", family: 4 }])),
   });
+  return { names, asked };
+}
+
+test("a key that ends while a name server takes its time sets no URL", async () => {
+  const { names, asked } = slowNames();
   await using api = await testApi({ names });
   const admin = await api.addKey(null, { permissions: ["admin:write"] });
   const webhookUrl = "https://slow.example/callbacks";
@@ -112,11 +118,7 @@ test("a key that ends while a name server takes its time sets no URL", async () 
 });
 
 test("an administrator's key that ends while a name server takes its time makes no merchant", async () => {
-  const asked: (() => void)[] = [];
-  const names = new NameLookups({
-    resolve: (_name, _options, answer) =>
-      void asked.push(() => answer(null, [{ address: "8.8.8.8", family: 4 }])),
-  });
+  const { names, asked } = slowNames();
   await using api = await testApi({ names });
   const admin = await api.addKey(null, { permissions: ["admin:write"] });
   const [maker] = await api.sql`SELECT id FROM hub.api_key`;
